@@ -1,0 +1,140 @@
+// rmsnorm: one pass for the mean square of a row, one to scale it.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+namespace {
+
+using std::int64_t;
+
+#if defined(__AVX512F__)
+constexpr int64_t vector_bytes = 64;
+#elif defined(__AVX__)
+constexpr int64_t vector_bytes = 32;
+#else
+constexpr int64_t vector_bytes = 16;
+#endif
+
+// Values are computed in W: float for float16 and float32, double for float64.
+template <class W>
+struct Vector {
+  typedef W type __attribute__((vector_size(vector_bytes)));
+};
+template <class W>
+using Vec = typename Vector<W>::type;
+template <class W>
+constexpr int64_t lanes = vector_bytes / sizeof(W);
+
+template <class W>
+inline Vec<W> load(const W* p) {
+  Vec<W> v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
+template <class W>
+inline void store(W* p, Vec<W> v) {
+  std::memcpy(p, &v, sizeof v);
+}
+
+inline Vec<float> load(const _Float16* p) {
+  Vec<float> v;
+#if defined(__AVX512F__)
+  const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  v = (Vec<float>)_mm512_maskz_cvtph_ps(0xffff, halves);
+#elif defined(__F16C__)
+  v = (Vec<float>)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+#else
+  for (int64_t j = 0; j < lanes<float>; ++j) v[j] = static_cast<float>(p[j]);
+#endif
+  return v;
+}
+
+inline void store(_Float16* p, Vec<float> v) {
+#if defined(__AVX512F__)
+  // 0: to nearest, ties to even.
+  const __m256i halves = _mm512_maskz_cvtps_ph(0xffff, (__m512)v, 0);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), halves);
+#elif defined(__F16C__)
+  const __m128i halves = _mm256_cvtps_ph((__m256)v, 0);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), halves);
+#else
+  for (int64_t j = 0; j < lanes<float>; ++j) p[j] = static_cast<_Float16>(v[j]);
+#endif
+}
+
+// The first `left` lanes from memory, and `fill` in those past the end of the row.
+template <class W, class T>
+inline Vec<W> load(const T* p, int64_t left, T fill) {
+  if (left >= lanes<W>) [[likely]]
+    return load(p);
+  T block[lanes<W>];
+  for (int64_t j = 0; j < lanes<W>; ++j) block[j] = j < left ? p[j] : fill;
+  return load(block);
+}
+
+template <class W, class T>
+inline void store(T* p, int64_t left, Vec<W> v) {
+  if (left >= lanes<W>) [[likely]]
+    return store(p, v);
+  T block[lanes<W>];
+  store(block, v);
+  for (int64_t j = 0; j < left; ++j) p[j] = block[j];
+}
+
+template <class W>
+inline W sum_of(Vec<W> v) {
+  W total = 0;
+  for (int64_t j = 0; j < lanes<W>; ++j) total += v[j];
+  return total;
+}
+
+// The sum of term(i), a vector of the elements from i, over a row: four chains of additions, since
+// one alone would wait for itself.
+template <class W, class Term>
+inline W sum_over(int64_t cols, Term&& term) {
+  Vec<W> sums[4] = {};
+  int64_t i = 0;
+  for (; i + 4 * lanes<W> <= cols; i += 4 * lanes<W>) {
+    for (int64_t k = 0; k < 4; ++k) sums[k] += term(i + k * lanes<W>);
+  }
+  for (; i < cols; i += lanes<W>) sums[0] += term(i);
+  return sum_of<W>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+template <class W, class T>
+void rmsnorm(const T* x, const T* weight, T* out, int64_t rows, int64_t cols) {
+  for (int64_t row = 0; row < rows; ++row, x += cols, out += cols) {
+    const W squares = sum_over<W>(cols, [&](int64_t i) {
+      const Vec<W> v = load<W>(x + i, cols - i, T{});
+      return v * v;
+    });
+    const W mean = squares / static_cast<W>(cols);
+    const W scale = 1 / std::sqrt(mean + static_cast<W>(1e-6));
+    for (int64_t i = 0; i < cols; i += lanes<W>) {
+      const Vec<W> v = load<W>(x + i, cols - i, T{});
+      store<W>(out + i, cols - i, v * scale * load<W>(weight + i, cols - i, T{}));
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" void run_float32(const float* x, const float* weight, float* out, int64_t rows,
+                            int64_t cols) {
+  rmsnorm<float>(x, weight, out, rows, cols);
+}
+
+extern "C" void run_float64(const double* x, const double* weight, double* out, int64_t rows,
+                            int64_t cols) {
+  rmsnorm<double>(x, weight, out, rows, cols);
+}
+
+extern "C" void run_float16(const _Float16* x, const _Float16* weight, _Float16* out, int64_t rows,
+                            int64_t cols) {
+  rmsnorm<float>(x, weight, out, rows, cols);
+}

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ouroboros/api.hpp"
+#include "ouroboros/dtype.hpp"
+
+namespace ouroboros {
+
+using Tensors = std::vector<at::Tensor>;
+
+/// A computation on tensors: what a candidate must reproduce. It must be deterministic, must not
+/// write to its inputs and must return new contiguous-able tensors.
+using Reference = std::function<Tensors(const Tensors& inputs)>;
+
+/// A value for each axis by name, e.g. {"rows": 1024, "cols": 4096}.
+using AxisValues = std::map<std::string, std::int64_t>;
+
+/// A size that shapes refer to by name. The judge derives adversarial values from it.
+struct Axis {
+  std::string name;
+  std::int64_t minimum = 1;           ///< 0 where an empty tensor is legal.
+  std::int64_t maximum = 8192;        ///< Largest value that the sweep may derive.
+  std::int64_t multiple_of = 1;       ///< Every value is a multiple of this.
+  std::optional<std::int64_t> fixed;  ///< Set when the axis has one value only.
+};
+
+/// One extent of a shape: `scale * axis`, or the constant `scale` when `axis` is empty.
+struct Dim {
+  std::int64_t scale = 1;
+  std::string axis;
+};
+
+/// Which values an input takes.
+enum class Values : std::uint8_t {
+  real,      ///< Drawn from the value families of the sweep.
+  positive,  ///< As `real`, but the absolute value plus a little: for variances and scales.
+  index,     ///< Integers in [0, extent of `index_axis`).
+  angle,     ///< Cosines and sines come in pairs elsewhere; here plain values in [-1, 1].
+};
+
+/// One input of a problem.
+struct Input {
+  std::string name;
+  std::vector<Dim> shape;
+  std::optional<DType> dtype;  ///< Empty: the dtype of the case.
+  Values values = Values::real;
+  std::string index_axis;      ///< For `Values::index`: the axis whose extent bounds the indices.
+  bool parameter = false;      ///< A weight: drawn near one or zero-mean, not from the families.
+};
+
+/// What a problem allows.
+struct Policies {
+  bool library_kernels = false;  ///< Candidates may call library kernels (for GPU plans).
+  bool nan_meaningful = false;   ///< Cases with NaN inputs are part of the sweep.
+  bool inf_meaningful = false;   ///< Cases with infinite inputs are part of the sweep.
+  bool mutates_inputs = false;   ///< Always false on the host, where inputs are mapped read-only.
+};
+
+/// Something to compare a candidate's time with.
+struct Baseline {
+  std::string name;  ///< "eager", "compile", ...
+  /// Makes a callable that computes once from `inputs` into `outputs` (or into fresh memory, as
+  /// eager mode does). Called once for each timed cell; the buffers' contents change afterwards,
+  /// their addresses do not. Compiling and warming up belong here.
+  std::function<std::function<void()>(const Tensors& inputs, const Tensors& outputs)> prepare;
+};
+
+/// What a candidate has to compute, on what, and how it may do it.
+struct OUROBOROS_API Problem {
+  std::string name;
+  std::string description;
+  std::string origin;                   ///< "builtin:NAME", "file:PATH" or "inline": for replays.
+  std::vector<Axis> axes;
+  std::vector<Input> inputs;
+  std::vector<std::string> outputs = {"out"};
+  std::vector<DType> dtypes = {DType::float32};
+  std::vector<AxisValues> timed;        ///< Cells to time; the first is also swept.
+  Policies policies;
+  Reference reference;
+  Reference oracle;                     ///< Empty: the reference in float64, inner casts promoted.
+  std::vector<Baseline> baselines;      ///< Besides "eager", which every problem has.
+
+  /// Throws `Error{invalid_argument}` that names the field: unknown axes in shapes, no reference,
+  /// too many arguments for a call, timed cells that break an axis' rule.
+  void check() const;
+
+  /// C++ prototypes of the entry points that a candidate may export, one line for each dtype.
+  [[nodiscard]] std::string prototypes() const;
+};
+
+/// The problems that ship with the library.
+namespace problems {
+
+/// Names of all shipped problems, in order.
+[[nodiscard]] OUROBOROS_API std::vector<std::string> names();
+
+/// A shipped problem. Throws `Error{not_found}` that lists the names.
+[[nodiscard]] OUROBOROS_API Problem get(std::string_view name);
+
+}  // namespace problems
+}  // namespace ouroboros

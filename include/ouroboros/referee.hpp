@@ -1,0 +1,82 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ouroboros/api.hpp"
+#include "ouroboros/candidate.hpp"
+#include "ouroboros/error.hpp"
+#include "ouroboros/executor.hpp"
+#include "ouroboros/options.hpp"
+#include "ouroboros/problem.hpp"
+#include "ouroboros/verdict.hpp"
+
+namespace ouroboros {
+
+/// A candidate that was compiled, or the reason why it was not.
+struct Compiled {
+  Candidate candidate;
+  Compilation record;
+  ModuleImage image;                  ///< Empty when compilation failed.
+  std::optional<Status> failure;      ///< compile_error or timeout.
+  std::vector<Finding> findings;
+};
+
+/// Outcome of one stage: what it measured, and the status that it imposes, if any.
+struct SweepOutcome {
+  Correctness record;
+  std::optional<Status> failure;
+  std::vector<Finding> findings;
+  Isolation isolation;
+};
+struct TimingOutcome {
+  Timing record;
+  std::optional<Status> failure;
+  std::vector<Finding> findings;
+};
+struct GateOutcome {
+  GateResult record;
+  std::optional<Status> failure;
+  std::vector<Finding> findings;
+};
+
+/// Decides whether a candidate computes what a problem's reference computes, and how fast.
+///
+///     ouroboros::Referee referee;
+///     auto verdict = referee.judge(ouroboros::problems::get("softmax"),
+///                                  ouroboros::Candidate::from_file("softmax.cpp"));
+///
+/// Thread-safe: one referee may judge from many threads at once; timed stretches queue.
+class OUROBOROS_API Referee {
+ public:
+  explicit Referee(Options options = {});
+  ~Referee();
+  Referee(Referee&&) noexcept;
+  Referee& operator=(Referee&&) noexcept;
+
+  /// Runs every stage up to `Options::until` and stops at the first that fails. Faults of the
+  /// candidate, of the problem and of the infrastructure are in the verdict; only misuse and
+  /// cancellation throw.
+  [[nodiscard]] Verdict judge(const Problem& problem, const Candidate& candidate) const;
+
+  /// Judges the problem itself: its reference runs, is deterministic, and rejects null candidates.
+  /// Empty when the problem is sound, otherwise one sentence.
+  [[nodiscard]] std::optional<std::string> validate(const Problem& problem) const;
+
+  /// The stages of `judge`, one by one.
+  [[nodiscard]] Compiled compile(const Problem& problem, const Candidate& candidate) const;
+  [[nodiscard]] std::vector<Finding> inspect(const Problem& problem, const Compiled& compiled) const;
+  [[nodiscard]] SweepOutcome sweep(const Problem& problem, const Compiled& compiled) const;
+  [[nodiscard]] TimingOutcome time(const Problem& problem, const Compiled& compiled) const;
+  [[nodiscard]] GateOutcome gate(const Problem& problem, const Compiled& compiled) const;
+
+  [[nodiscard]] const Options& options() const noexcept;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ouroboros

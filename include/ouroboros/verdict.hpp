@@ -1,0 +1,196 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ouroboros/api.hpp"
+#include "ouroboros/executor.hpp"
+#include "ouroboros/timing.hpp"
+
+namespace ouroboros {
+
+/// What a verdict says. The first six speak of the candidate, the last two never do.
+enum class Status : std::uint8_t {
+  ok,                    ///< Correct on every case, and timed if that was asked for.
+  compile_error,         ///< Did not compile, or cannot be loaded.
+  runtime_error,         ///< Crashed, or ended its process.
+  incorrect,             ///< Wrong values, shapes, NaN positions, or results that depend on luck.
+  rejected,              ///< Caught gaming the measurement: see `findings`.
+  timeout,               ///< Ran past its time.
+  invalid_problem,       ///< The problem cannot tell right from wrong, or its reference fails.
+  infrastructure_error,  ///< The machine or this library failed.
+};
+
+[[nodiscard]] OUROBOROS_API std::string_view to_string(Status status) noexcept;
+[[nodiscard]] OUROBOROS_API std::optional<Status> parse_status(std::string_view name) noexcept;
+
+/// True for compile_error, runtime_error, incorrect, rejected and timeout.
+[[nodiscard]] OUROBOROS_API bool is_candidate_fault(Status status) noexcept;
+
+/// True for infrastructure_error and invalid_problem: nothing was learnt about the candidate.
+[[nodiscard]] OUROBOROS_API bool is_infrastructure_fault(Status status) noexcept;
+
+/// Something noticed about a candidate, with its evidence.
+struct Finding {
+  std::string kind;      ///< One of the names in docs/verdict.md, e.g. "forbidden_syscall".
+  std::string severity;  ///< "cheat" rejects; "error" makes the status; "note" only informs.
+  std::string stage;     ///< "compile", "load", "sweep", "time" or "gate".
+  std::string evidence;  ///< One sentence with the figures.
+};
+
+/// One correctness case.
+struct CaseResult {
+  int id = 0;
+  std::string dtype;
+  std::map<std::string, std::int64_t> axes;
+  std::string family;
+  std::string placement;             ///< "low", "high" or "both".
+  std::string status;                ///< "passed", "failed" or "not_run".
+  std::string output;                ///< Output of the worst element.
+  double max_abs_error = 0.0;        ///< Of the candidate against the fp64 oracle.
+  double reference_max_abs_error = 0.0;  ///< Of the reference in the case's dtype against the oracle.
+  double error_over_allowed = 0.0;   ///< Largest error / allowed error; above 1 fails.
+  std::int64_t wrong_elements = 0;
+  std::int64_t elements = 0;
+  std::string message;               ///< Empty for a passed case.
+};
+
+struct Correctness {
+  bool ran = false;
+  int cases_total = 0;
+  int cases_passed = 0;
+  double max_error_over_allowed = 0.0;
+  std::vector<std::string> dtypes;         ///< Judged.
+  std::vector<std::string> dtypes_missing; ///< Of the problem, but not exported by the candidate.
+  std::vector<CaseResult> cases;
+};
+
+/// Candidate against one baseline in one cell.
+struct BaselineTiming {
+  std::string name;
+  std::string status;               ///< "timed" or "unavailable".
+  std::string reason;               ///< Why it is unavailable.
+  timing::Interval latency_us;
+  timing::Interval speedup;         ///< Baseline time over candidate time: above 1 the candidate wins.
+  std::string decision;             ///< See timing::Decision.
+  int blocks = 0;
+  double sign_flip_p = 1.0;
+  double lag1_autocorrelation = 0.0;
+};
+
+/// One timed shape.
+struct TimedCell {
+  std::string dtype;
+  std::map<std::string, std::int64_t> axes;
+  std::int64_t bytes_min = 0;       ///< Compulsory traffic: inputs and outputs once each.
+  timing::Interval latency_us;      ///< Of the candidate, hand-over included.
+  double handover_us = 0.0;         ///< Of an empty call, measured in the same run.
+  std::int64_t samples_checked = 0; ///< Timed outputs that were compared with the oracle.
+  std::int64_t samples_total = 0;
+  std::vector<BaselineTiming> baselines;
+  std::vector<std::string> flags;   ///< Guards that fired, e.g. "autocorrelated".
+};
+
+struct Timing {
+  bool ran = false;
+  std::string clock;                ///< "host_monotonic_stopped".
+  std::string mode;                 ///< "screen" or "report".
+  std::vector<TimedCell> cells;
+  std::map<std::string, double> geomean_speedup;  ///< By baseline, over cells.
+};
+
+struct GateResult {
+  bool ran = false;
+  bool passed = false;
+  std::string baseline;
+  int runs = 0;
+  timing::Interval speedup;         ///< Geometric mean over processes with its interval.
+  double safe_speedup = 0.0;        ///< The interval's bad end.
+  double aa_spread = 0.0;
+  double between_process_sd = 0.0;
+  std::vector<std::string> reasons;
+};
+
+struct Compilation {
+  bool ran = false;
+  bool succeeded = false;
+  std::string compiler;             ///< Version line.
+  std::vector<std::string> flags;
+  double duration_ms = 0.0;
+  std::int64_t image_bytes = 0;
+  std::string image_sha256;
+  std::vector<std::string> entries; ///< Exported entry points.
+  std::string log;                  ///< Diagnostics, cut at Limits::log_kib.
+};
+
+/// Where a verdict comes from: enough to repeat it.
+struct Provenance {
+  std::string library_version;
+  std::string created_at;           ///< UTC, ISO 8601.
+  std::uint64_t seed = 0;           ///< Revealed: with the source it reproduces every case.
+  std::string machine;              ///< Processor model.
+  std::string kernel;               ///< Operating system release.
+  std::string torch_version;
+  double duration_s = 0.0;
+  std::map<std::string, double> stage_s;  ///< Wall time of each stage in seconds.
+};
+
+/// How a verdict turns into a number for a trainer.
+struct OUROBOROS_API RewardPolicy {
+  std::string baseline = "compile";  ///< Falls back to "eager" where that was not timed.
+  double correct = 1.0;              ///< For a correct candidate ...
+  double speedup_weight = 1.0;       ///< ... plus this times (safe speed-up - 1), never negative.
+  double incorrect = 0.0;
+  double runtime_error = -0.2;
+  double timeout = -0.2;
+  double compile_error = -0.5;
+  double rejected = -1.0;
+  double maximum = 10.0;             ///< Cap.
+
+  /// Reads a policy from a JSON object of these keys; one that is left out keeps its default.
+  /// Throws `Error{invalid_argument}` that names the offending key.
+  [[nodiscard]] static RewardPolicy from_json(std::string_view json);
+};
+
+/// Everything the referee found out about one candidate. Always the same keys.
+struct OUROBOROS_API Verdict {
+  static constexpr int schema_version = 1;
+
+  Status status = Status::infrastructure_error;
+  std::string summary;               ///< One sentence.
+  std::string problem;
+  std::string problem_origin;
+  std::string candidate;
+  std::string language;
+  std::string source;
+  std::string source_sha256;
+  Compilation compilation;
+  Correctness correctness;
+  Timing timing;
+  GateResult gate;
+  std::vector<Finding> findings;
+  Isolation isolation;
+  Provenance provenance;
+
+  /// The record as JSON (docs/verdict.md has every key). `indent` < 0 gives one line.
+  [[nodiscard]] std::string to_json(int indent = -1) const;
+
+  /// The inverse of `to_json`. Throws `Error{invalid_argument}` that names the offending key.
+  [[nodiscard]] static Verdict from_json(std::string_view json);
+
+  /// A short text for a person.
+  [[nodiscard]] std::string explain() const;
+
+  /// A short text for a model to learn from: what failed, where, by how much, likely cause.
+  [[nodiscard]] std::string feedback() const;
+
+  /// A reward, or nothing for infrastructure faults and invalid problems, which must never
+  /// reach a loss.
+  [[nodiscard]] std::optional<double> reward(const RewardPolicy& policy = {}) const;
+};
+
+}  // namespace ouroboros

@@ -1,0 +1,328 @@
+"""The command line: `ouroboros judge kernel.cpp --problem softmax`.
+
+Exit codes: 0 fine, 1 the candidate is at fault, 2 misuse, 3 the machine or the problem is.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+import ouroboros
+from ouroboros import render
+from ouroboros.verdict import Status, Verdict
+
+__all__ = ["app", "main"]
+
+FINE, CANDIDATE_FAULT, MISUSE, INFRASTRUCTURE_FAULT = 0, 1, 2, 3
+
+app = typer.Typer(
+    help="The referee that machine-written kernels cannot fool.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+problems_app = typer.Typer(help="The problems that ship with the library.")
+app.add_typer(problems_app, name="problems")
+
+_MISUSE = (
+    ouroboros.InvalidArgumentError,
+    ouroboros.NotFoundError,
+    ouroboros.IOFailure,
+)
+
+
+class Stage(str, Enum):
+    """How far to judge."""
+
+    compile = "compile"
+    sweep = "sweep"
+    time = "time"
+    gate = "gate"
+
+
+class Mode(str, Enum):
+    """When timing stops."""
+
+    screen = "screen"
+    report = "report"
+
+
+def main() -> None:
+    """Runs the command line and ends the process with its exit code."""
+    try:
+        app(standalone_mode=True)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except _MISUSE as error:
+        _complain(error)
+        sys.exit(MISUSE)
+    except ouroboros.OuroborosError as error:
+        _complain(error)
+        sys.exit(INFRASTRUCTURE_FAULT)
+
+
+def _complain(error: Exception) -> None:
+    code = getattr(error, "code", "error")
+    Console(stderr=True).print(f"[bold red]{escape(str(code))}[/]: {escape(str(error))}")
+
+
+def exit_code(status: Status) -> int:
+    """Returns the exit code that a status stands for."""
+    if status is Status.ok:
+        return FINE
+    return INFRASTRUCTURE_FAULT if status.is_infrastructure_fault else CANDIDATE_FAULT
+
+
+def _parse_seed(text: str) -> int:
+    try:
+        seed = int(text, 0)
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is no number; write it as 0x... or decimal") from None
+    if not 0 <= seed < 2**64:
+        raise typer.BadParameter("a seed has 64 bits")
+    return seed
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ouroboros {ouroboros.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Say it.")
+    ] = False,
+) -> None:
+    """The referee that machine-written kernels cannot fool."""
+
+
+@app.command()
+def judge(
+    file: Annotated[Path, typer.Argument(help="The candidate: a C++ source.")],
+    problem: Annotated[str, typer.Option("--problem", "-p", help="A name or a file.")],
+    json_path: Annotated[
+        str | None,
+        typer.Option("--json", help="Write the verdict here; - prints it and nothing else."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(parser=_parse_seed, metavar="0x...", help="Seed of the cases."),
+    ] = None,
+    until: Annotated[Stage, typer.Option(help="How far to judge.")] = Stage.time,
+    gate: Annotated[bool, typer.Option("--gate", help="And the stability gate.")] = False,
+    mode: Annotated[Mode, typer.Option(help="When timing stops.")] = Mode.screen,
+    dtype: Annotated[
+        list[str] | None, typer.Option(help="Judge this element type only; may be repeated.")
+    ] = None,
+    compile_baseline: Annotated[
+        bool, typer.Option(help="Time against torch.compile as well.")
+    ] = True,
+    replay_seconds: Annotated[
+        float | None, typer.Option(help="Time limit of one call of the candidate.")
+    ] = None,
+    feedback: Annotated[
+        bool, typer.Option("--feedback", help="Print the text for a model as well.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Diagnostics on standard error.")
+    ] = False,
+) -> None:
+    """Judge a candidate against a problem."""
+    limits: dict[str, float] = {}
+    if replay_seconds is not None:
+        limits["replay_seconds"] = replay_seconds
+    verdict = ouroboros.verify(
+        file,
+        problem,
+        until="gate" if gate else until.value,
+        seed=seed,
+        mode=mode.value,
+        dtypes=dtype,
+        baselines=("eager", "compile") if compile_baseline else ("eager",),
+        limits=limits,
+        log=_log if verbose else None,
+    )
+    _report(verdict, json_path)
+    if feedback and json_path != "-":
+        Console().print(escape(verdict.feedback()))
+    raise typer.Exit(exit_code(verdict.status))
+
+
+def _log(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+def _report(verdict: Verdict, json_path: str | None) -> None:
+    if json_path == "-":
+        typer.echo(verdict.to_json(indent=2))
+        return
+    Console().print(render.verdict_panel(verdict))
+    if json_path is not None:
+        Path(json_path).write_text(verdict.to_json(indent=2) + "\n", encoding="utf-8")
+
+
+@app.command()
+def replay(
+    verdict_file: Annotated[Path, typer.Argument(metavar="VERDICT.json", help="A verdict.")],
+    source: Annotated[
+        Path | None, typer.Option(help="Use this source in place of the recorded one.")
+    ] = None,
+    problem: Annotated[
+        str | None, typer.Option("--problem", "-p", help="Where the record's is not to be found.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Judge a recorded candidate again, with the recorded seed, and compare."""
+    from ouroboros.replay import replay as run_replay
+
+    outcome = run_replay(verdict_file, source=source, problem=problem)
+    if as_json:
+        typer.echo(json.dumps(outcome.to_dict(), indent=2))
+    else:
+        Console().print(render.replay_panel(outcome))
+    if outcome.verdict.status.is_infrastructure_fault and not outcome.reproduced:
+        raise typer.Exit(INFRASTRUCTURE_FAULT)
+    raise typer.Exit(FINE if outcome.reproduced else CANDIDATE_FAULT)
+
+
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Say what this machine offers, and what is missing."""
+    from ouroboros.doctor import examine
+
+    checks = examine()
+    if as_json:
+        typer.echo(json.dumps([check.to_dict() for check in checks], indent=2))
+    else:
+        Console().print(render.doctor_table(checks))
+    broken = any(check.state == "missing" for check in checks)
+    raise typer.Exit(INFRASTRUCTURE_FAULT if broken else FINE)
+
+
+@app.command()
+def selftest(
+    only: Annotated[
+        list[str] | None, typer.Option(help="Run this attack only; may be repeated.")
+    ] = None,
+    twins: Annotated[bool, typer.Option(help="Judge the honest twins as well.")] = True,
+    json_path: Annotated[
+        str | None,
+        typer.Option("--json", help="Write the results here; - prints them and nothing else."),
+    ] = None,
+) -> None:
+    """Run the attacks that ship with the library, and their honest twins."""
+    from ouroboros.selftest import load_attacks, run_attacks
+
+    attacks = load_attacks()
+    if only:
+        unknown = sorted(set(only) - {attack.name for attack in attacks})
+        if unknown:
+            raise ouroboros.NotFoundError(f"no attack is called {', '.join(unknown)}")
+        attacks = [attack for attack in attacks if attack.name in only]
+    quiet = json_path == "-"
+    console = Console(quiet=quiet)
+    results = []
+    with render.progress(console, "attacks", len(attacks)) as advance:
+        for result in run_attacks(attacks, twins=twins):
+            results.append(result)
+            advance()
+    console.print(render.wall(results))
+    if json_path is not None:
+        text = json.dumps([result.to_dict() for result in results], indent=2)
+        if quiet:
+            typer.echo(text)
+        else:
+            Path(json_path).write_text(text + "\n", encoding="utf-8")
+    raise typer.Exit(FINE if all(result.passed for result in results) else CANDIDATE_FAULT)
+
+
+@app.command()
+def demo(
+    compile_baseline: Annotated[
+        bool, typer.Option(help="Time against torch.compile as well.")
+    ] = True,
+) -> None:
+    """Judge two honest kernels and six cheats, live."""
+    from ouroboros.demo import run_demo
+
+    raise typer.Exit(FINE if run_demo(Console(), compile_baseline) else CANDIDATE_FAULT)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of a verdict."""
+    typer.echo(json.dumps(Verdict.json_schema(), indent=2))
+
+
+@problems_app.callback(invoke_without_command=True)
+def problems_default(context: typer.Context) -> None:
+    """The problems that ship with the library."""
+    if context.invoked_subcommand is None:
+        list_problems()
+
+
+@problems_app.command("list")
+def list_problems() -> None:
+    """List the problems that ship with the library."""
+    Console().print(render.problems_table(_shipped()))
+
+
+@problems_app.command("show")
+def show_problem(
+    name: Annotated[str, typer.Argument(help="A name or a file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Show a problem and the prototypes that a candidate has to implement."""
+    problem = ouroboros.problems.load(name)
+    if as_json:
+        typer.echo(json.dumps(_described(problem), indent=2))
+    else:
+        Console().print(render.problem_panel(problem))
+
+
+def _shipped() -> list[ouroboros.Problem]:
+    from ouroboros._ouroboros import get_problem, problem_names
+
+    return [get_problem(name) for name in problem_names()]
+
+
+def _described(problem: ouroboros.Problem) -> dict[str, Any]:
+    return {
+        "name": problem.name,
+        "description": problem.description,
+        "origin": problem.origin,
+        "axes": [
+            {
+                "name": axis.name,
+                "minimum": axis.minimum,
+                "maximum": axis.maximum,
+                "multiple_of": axis.multiple_of,
+                "fixed": axis.fixed,
+            }
+            for axis in problem.axes
+        ],
+        "inputs": [
+            {"name": one.name, "shape": list(one.shape), "dtype": one.dtype, "values": one.values}
+            for one in problem.inputs
+        ],
+        "outputs": list(problem.outputs),
+        "dtypes": list(problem.dtypes),
+        "timed": [dict(cell) for cell in problem.timed],
+        "prototypes": problem.prototypes(),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,384 @@
+"""The front door in Python: `verify` for one candidate, `Referee` for many."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from ouroboros import _ouroboros, problems
+from ouroboros._ouroboros import (
+    Baseline,
+    Compiled,
+    GateRule,
+    Input,
+    InvalidArgumentError,
+    Limits,
+    Problem,
+    TimingPlan,
+)
+from ouroboros.baselines import with_baselines
+from ouroboros.verdict import (
+    Compilation,
+    Correctness,
+    Finding,
+    GateResult,
+    Isolation,
+    Status,
+    Timing,
+    Verdict,
+)
+
+__all__ = ["ProblemLike", "Referee", "Source", "Stage", "StageOutcome", "verify"]
+
+Stage: TypeAlias = Literal["compile", "sweep", "time", "gate"]
+Mode: TypeAlias = Literal["screen", "report"]
+
+Source: TypeAlias = str | bytes | os.PathLike[str]
+"""A source text, or the path of a file. A `str` of one line is a path when it ends in .cpp, .cc,
+.cxx or .c++; any other `str` and all `bytes` are the source itself."""
+
+ProblemLike: TypeAlias = Problem | str | os.PathLike[str]
+"""A problem, the name of one that ships with the library, or the path of a file."""
+
+_SUFFIXES = (".cpp", ".cc", ".cxx", ".c++")
+
+
+@dataclass(frozen=True)
+class StageOutcome:
+    """What one stage found out.
+
+    Attributes:
+        failure: The status that the stage imposes, or None when the next stage may run.
+        record: The stage's part of a verdict.
+        findings: What was noticed, with evidence.
+        isolation: What the candidate was locked into; known after the sweep only.
+    """
+
+    failure: Status | None
+    record: Compilation | Correctness | Timing | GateResult
+    findings: tuple[Finding, ...]
+    isolation: Isolation
+
+
+class Referee:
+    """Decides whether candidates compute what a problem's reference computes, and how fast.
+
+    Thread-safe: one referee may judge from many threads at once; timed stretches queue. It can be
+    pickled, so that trainers can send it to their workers.
+    """
+
+    def __init__(
+        self,
+        *,
+        until: Stage = "time",
+        dtypes: Sequence[str] = (),
+        seed: int | None = None,
+        mode: Mode = "screen",
+        baselines: Sequence[str | Baseline] = ("eager", "compile"),
+        limits: Limits | Mapping[str, float] | None = None,
+        timing: TimingPlan | Mapping[str, Any] | None = None,
+        gate: GateRule | Mapping[str, float] | None = None,
+        compiler: str = "",
+        scratch: str | os.PathLike[str] = "",
+        cancelled: Callable[[], bool] | None = None,
+        log: Callable[[str], None] | None = None,
+    ) -> None:
+        """Keeps the options.
+
+        Args:
+            until: How far to judge: "compile", "sweep" (correctness), "time" or "gate".
+            dtypes: Element types to judge; empty for those that the candidate exports.
+            seed: Seed of the cases. None takes a secret one, which the verdict reveals.
+            mode: When timing stops: "screen" on any decision, "report" on precision.
+            baselines: What to time against: "eager" (always there), "compile" or a `Baseline`.
+            limits: What a candidate may use, e.g. ``{"replay_seconds": 1.0}``.
+            timing: How many blocks to look at, and how sure to be.
+            gate: What the stability gate asks for.
+            compiler: C++ compiler; empty for $CXX, then c++, g++, clang++.
+            scratch: Parent of scratch folders; empty for the system's.
+            cancelled: Asked often; true ends a call with `CancelledError`.
+            log: Gets diagnostics, one line a call.
+
+        Raises:
+            InvalidArgumentError: An option has an impossible value.
+        """
+        self._baselines = tuple(baselines)
+        self._settings: dict[str, Any] = {
+            "until": until,
+            "dtypes": list(dtypes),
+            "seed": seed,
+            "mode": mode,
+            "limits": _settings(limits, Limits),
+            "timing": _settings(timing, TimingPlan),
+            "gate": _settings(gate, GateRule),
+            "compiler": compiler,
+            "scratch": os.fspath(scratch),
+            "cancelled": cancelled,
+            "log": log,
+        }
+        self._native = self._make_native()
+
+    def _make_native(self) -> _ouroboros.Referee:
+        settings = dict(self._settings)
+        for key, kind in (("limits", Limits), ("timing", TimingPlan), ("gate", GateRule)):
+            settings[key] = kind(**settings[key])
+        return _ouroboros.Referee(_ouroboros.Options(**settings))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_settings": self._settings, "_baselines": self._baselines}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._native = self._make_native()
+
+    def judge(self, problem: ProblemLike, source: Source, *, name: str | None = None) -> Verdict:
+        """Runs every stage and stops at the first that fails.
+
+        Faults of the candidate, of the problem and of the machine are in the verdict; only misuse
+        and cancellation raise. Ctrl-C works.
+
+        Args:
+            problem: What the candidate has to compute.
+            source: The candidate: its text or its path.
+            name: Its name in records; by default the file's.
+
+        Returns:
+            The verdict.
+
+        Raises:
+            InvalidArgumentError: The problem is malformed.
+            NotFoundError: There is no such problem.
+            IOFailure: The candidate's file cannot be read.
+            CancelledError: The `cancelled` hook said so.
+        """
+        return self._judge(problem, source, name, None)
+
+    async def ajudge(
+        self, problem: ProblemLike, source: Source, *, name: str | None = None
+    ) -> Verdict:
+        """As `judge`, in a thread of its own. Cancelling the task stops the judging."""
+        stop = threading.Event()
+        try:
+            return await asyncio.to_thread(self._judge, problem, source, name, stop.is_set)
+        finally:
+            stop.set()
+
+    def judge_batch(
+        self, problem: ProblemLike, sources: Iterable[Source], *, workers: int | None = None
+    ) -> list[Verdict]:
+        """Judges many candidates for one problem.
+
+        Args:
+            problem: What the candidates have to compute.
+            sources: The candidates.
+            workers: Threads; compiling and sweeping overlap, timing does not. By default one for
+                each processor, and at most four.
+
+        Returns:
+            The verdicts, in the order of the candidates.
+        """
+        ready = self._problem(problem)
+        if workers is None:
+            workers = min(4, len(os.sched_getaffinity(0)))
+        stop = threading.Event()
+        with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
+            futures = [
+                pool.submit(self._judge_ready, ready, source, None, stop.is_set)
+                for source in sources
+            ]
+            try:
+                return [future.result() for future in futures]
+            finally:
+                stop.set()
+                pool.shutdown(cancel_futures=True)
+
+    def validate(self, problem: ProblemLike) -> str | None:
+        """Judges the problem itself.
+
+        Returns:
+            One sentence that says what is wrong with it, or None when it is sound.
+        """
+        return self._native.validate(problems.load(problem))
+
+    def compile(self, problem: ProblemLike, source: Source, *, name: str | None = None) -> Compiled:
+        """Compiles a candidate for the other stages; `compiled.failure` says whether it failed."""
+        text, known_as = _read(source, name)
+        return self._native.compile(problems.load(problem), text, known_as)
+
+    def compilation(self, compiled: Compiled) -> StageOutcome:
+        """Returns what compiling found out."""
+        text, failure = compiled.to_json()
+        return _outcome(text, failure, "compilation")
+
+    def inspect(self, problem: ProblemLike, compiled: Compiled) -> tuple[Finding, ...]:
+        """Returns what a compiled module gives away before it runs."""
+        text = self._native.inspect(problems.load(problem), compiled)
+        return Verdict.from_json(text).findings
+
+    def sweep(self, problem: ProblemLike, compiled: Compiled) -> StageOutcome:
+        """Runs the correctness stage alone."""
+        text, failure = self._native.sweep(problems.load(problem), compiled)
+        return _outcome(text, failure, "correctness")
+
+    def time(self, problem: ProblemLike, compiled: Compiled) -> StageOutcome:
+        """Runs the timing stage alone."""
+        ready = with_baselines(problems.load(problem), self._baselines)
+        text, failure = self._native.time(ready, compiled)
+        return _outcome(text, failure, "timing")
+
+    def gate(self, problem: ProblemLike, compiled: Compiled) -> StageOutcome:
+        """Runs the stability gate alone."""
+        ready = with_baselines(problems.load(problem), self._baselines)
+        text, failure = self._native.gate(ready, compiled)
+        return _outcome(text, failure, "gate")
+
+    def _problem(self, problem: ProblemLike) -> Problem:
+        loaded = problems.load(problem)
+        if self._settings["until"] in ("time", "gate"):
+            return with_baselines(loaded, self._baselines)
+        return loaded
+
+    def _judge(
+        self,
+        problem: ProblemLike,
+        source: Source,
+        name: str | None,
+        stop: Callable[[], bool] | None,
+    ) -> Verdict:
+        return self._judge_ready(self._problem(problem), source, name, stop)
+
+    def _judge_ready(
+        self, problem: Problem, source: Source, name: str | None, stop: Callable[[], bool] | None
+    ) -> Verdict:
+        text, known_as = _read(source, name)
+        return Verdict.from_json(
+            self._native.judge_json(problem, text, name=known_as, cancelled=stop)
+        )
+
+
+def verify(
+    source: Source,
+    problem: ProblemLike | Callable[..., Any],
+    *,
+    inputs: Sequence[Input] | Mapping[str, Sequence[str | int]] | None = None,
+    dtypes: Sequence[str] | None = None,
+    until: Stage = "time",
+    seed: int | None = None,
+    mode: Mode = "screen",
+    gate: bool | GateRule | Mapping[str, float] = False,
+    baselines: Sequence[str | Baseline] = ("eager", "compile"),
+    limits: Limits | Mapping[str, float] | None = None,
+    timing: TimingPlan | Mapping[str, Any] | None = None,
+    compiler: str = "",
+    scratch: str | os.PathLike[str] = "",
+    cancelled: Callable[[], bool] | None = None,
+    log: Callable[[str], None] | None = None,
+    name: str | None = None,
+    **problem_options: Any,
+) -> Verdict:
+    """Judges one candidate.
+
+    Args:
+        source: The candidate: its text or its path.
+        problem: The name of a problem that ships with the library, a file, a `Problem`, or a
+            function on tensors together with `inputs`.
+        inputs: For a function: the shape of each input, e.g. ``{"x": ["rows", "cols"]}``.
+        dtypes: Element types to judge; for a function also those of the problem. By default those
+            that the candidate exports.
+        until: How far to judge: "compile", "sweep" (correctness), "time" or "gate".
+        seed: Seed of the cases. None takes a secret one, which the verdict reveals.
+        mode: When timing stops: "screen" on any decision, "report" on precision.
+        gate: Whether to run the stability gate as well, or its rule.
+        baselines: What to time against: "eager" (always there), "compile" or a `Baseline`.
+        limits: What the candidate may use, e.g. ``{"replay_seconds": 1.0}``.
+        timing: How many blocks to look at, and how sure to be.
+        compiler: C++ compiler; empty for $CXX, then c++, g++, clang++.
+        scratch: Parent of scratch folders; empty for the system's.
+        cancelled: Asked often; true ends the call with `CancelledError`.
+        log: Gets diagnostics, one line a call.
+        name: The candidate's name in records; by default the file's.
+        **problem_options: For a function: what else `ouroboros.problems.from_callable` takes,
+            such as ``timed`` or ``oracle``.
+
+    Returns:
+        The verdict. What the candidate did wrong is its status, never an exception.
+
+    Raises:
+        InvalidArgumentError: The problem is malformed, or an option has an impossible value.
+        NotFoundError: There is no such problem.
+        IOFailure: The candidate's file cannot be read.
+        CancelledError: The `cancelled` hook said so.
+    """
+    if isinstance(problem, (Problem, str, os.PathLike)):
+        if inputs is not None or problem_options:
+            named = "inputs" if inputs is not None else next(iter(problem_options))
+            raise InvalidArgumentError(
+                f"'{named}' describes a function on tensors, and the problem is none"
+            )
+        loaded = problems.load(problem)
+    else:
+        described = {} if dtypes is None else {"dtypes": list(dtypes)}
+        loaded = problems.from_callable(problem, inputs=inputs, **described, **problem_options)
+    referee = Referee(
+        until="gate" if gate is not False else until,
+        dtypes=dtypes or (),
+        seed=seed,
+        mode=mode,
+        baselines=baselines,
+        limits=limits,
+        timing=timing,
+        gate=None if isinstance(gate, bool) else gate,
+        compiler=compiler,
+        scratch=scratch,
+        cancelled=cancelled,
+        log=log,
+    )
+    return referee.judge(loaded, source, name=name)
+
+
+def _settings(
+    given: Limits | TimingPlan | GateRule | Mapping[str, Any] | None, kind: type
+) -> dict[str, Any]:
+    """Turns options into plain data, which pickles."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return dict(given)
+    if not isinstance(given, kind):
+        raise InvalidArgumentError(
+            f"expected ouroboros.{kind.__name__} or a mapping, not {type(given).__name__}"
+        )
+    names = [name for name, value in vars(kind).items() if isinstance(value, property)]
+    return {name: getattr(given, name) for name in names}
+
+
+def _read(source: Source, name: str | None) -> tuple[bytes, str]:
+    """Returns a candidate's source and its name."""
+    if isinstance(source, bytes):
+        return source, name or "candidate"
+    if isinstance(source, str):
+        if "\n" in source or not source.endswith(_SUFFIXES):
+            return source.encode("utf-8", "surrogateescape"), name or "candidate"
+        source = Path(source)
+    text, file_name = _ouroboros.read_candidate(Path(source))
+    return text, name or file_name
+
+
+def _outcome(
+    text: str,
+    failure: str | None,
+    part: Literal["compilation", "correctness", "timing", "gate"],
+) -> StageOutcome:
+    verdict = Verdict.from_json(text)
+    return StageOutcome(
+        failure=None if failure is None else Status(failure),
+        record=getattr(verdict, part),
+        findings=verdict.findings,
+        isolation=verdict.isolation,
+    )

@@ -1,0 +1,266 @@
+"""How verdicts, problems and checks look in a terminal. Only the command line uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from ouroboros._ouroboros import Problem
+from ouroboros.verdict import BaselineTiming, Interval, Status, TimedCell, Verdict
+
+if TYPE_CHECKING:
+    from ouroboros.doctor import Check
+    from ouroboros.replay import Replay
+    from ouroboros.selftest import AttackResult
+
+_STYLES = {
+    Status.ok: "green",
+    Status.compile_error: "yellow",
+    Status.runtime_error: "yellow",
+    Status.timeout: "yellow",
+    Status.incorrect: "red",
+    Status.rejected: "bold red",
+    Status.invalid_problem: "magenta",
+    Status.infrastructure_error: "magenta",
+}
+_SHOUTED = {Status.rejected: "REJECTED"}
+_STATE_STYLES = {"ok": "green", "degraded": "yellow", "missing": "bold red", "info": "dim"}
+
+
+def shown(text: str, limit: int = 400) -> str:
+    """Returns text that a candidate may have written, without what would steer a terminal."""
+    safe = "".join(c if c == "\n" or c.isprintable() else "\ufffd" for c in text)
+    return safe if len(safe) <= limit else safe[: limit - 3] + "..."
+
+
+def status_text(status: Status) -> Text:
+    """Returns a status in its colour."""
+    return Text(_SHOUTED.get(status, status.value), style=_STYLES[status])
+
+
+def axes_text(axes: Mapping[str, int]) -> str:
+    """Returns e.g. "rows=64 cols=128"."""
+    return " ".join(f"{name}={size}" for name, size in axes.items())
+
+
+def speedup_text(speedup: Interval) -> str:
+    """Returns e.g. "1.42x [1.39, 1.45]"."""
+    return f"{speedup.estimate:.2f}x [{speedup.low:.2f}, {speedup.high:.2f}]"
+
+
+def _latency_text(latency: Interval) -> str:
+    return f"{latency.estimate:.4g} us [{latency.low:.4g}, {latency.high:.4g}]"
+
+
+def evidence_text(verdict: Verdict) -> str:
+    """Returns the one line that says why the verdict is what it is."""
+    for severity in ("cheat", "error"):
+        for finding in verdict.findings:
+            if finding.severity == severity:
+                return shown(finding.evidence)
+    for case in verdict.correctness.cases:
+        if case.status == "failed":
+            return shown(f"{case.dtype} {axes_text(case.axes)}, {case.family}: {case.message}")
+    return shown(verdict.summary)
+
+
+def verdict_panel(verdict: Verdict) -> RenderableType:
+    """Returns a verdict as a panel."""
+    parts: list[RenderableType] = [Text(shown(verdict.summary))]
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="dim")
+    facts.add_column()
+    if verdict.compilation.ran:
+        compiler = f"{verdict.compilation.duration_ms:.0f} ms, {verdict.compilation.compiler}"
+        facts.add_row("compiled", shown(compiler))
+    sweep = verdict.correctness
+    if sweep.ran:
+        facts.add_row(
+            "correct",
+            f"{sweep.cases_passed} of {sweep.cases_total} cases ({', '.join(sweep.dtypes)}); "
+            f"largest error {sweep.max_error_over_allowed:.3g} of what is allowed",
+        )
+        if sweep.dtypes_missing:
+            facts.add_row("not exported", ", ".join(sweep.dtypes_missing))
+    if verdict.gate.ran:
+        state = "passed" if verdict.gate.passed else "; ".join(verdict.gate.reasons)
+        facts.add_row(
+            "gate",
+            f"{speedup_text(verdict.gate.speedup)} over {verdict.gate.runs} processes against "
+            f"{verdict.gate.baseline}: {state}",
+        )
+    facts.add_row("isolation", verdict.isolation.level)
+    facts.add_row("seed", verdict.provenance.seed)
+    parts.append(facts)
+    failed = [case for case in sweep.cases if case.status == "failed"]
+    for case in failed[:3]:
+        place = f"{case.dtype} {axes_text(case.axes)}, {case.family}"
+        parts.append(Text(f"case {case.id} ({place}): {shown(case.message)}", style="red"))
+    if len(failed) > 3:
+        parts.append(Text(f"... and {len(failed) - 3} more failed cases", style="red"))
+    for finding in verdict.findings:
+        style = {"cheat": "bold red", "error": "yellow"}.get(finding.severity, "dim")
+        parts.append(
+            Text(f"{finding.severity} {finding.kind} ({finding.stage}): ", style=style)
+            + Text(shown(finding.evidence), style="")
+        )
+    if verdict.status is Status.compile_error and verdict.compilation.log:
+        parts.append(Text(shown(verdict.compilation.log, 2000), style="dim"))
+    if verdict.timing.cells:
+        parts.append(_timing_table(verdict.timing.cells))
+    title = status_text(verdict.status) + Text(
+        f"  {shown(verdict.candidate, 80)} for {shown(verdict.problem, 80)}", style="default"
+    )
+    return Panel(Group(*parts), title=title, title_align="left", expand=False)
+
+
+def _timing_table(cells: Sequence[TimedCell]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("timed")
+    table.add_column("candidate", justify="right")
+    names: list[str] = []
+    for cell in cells:
+        names.extend(one.name for one in cell.baselines if one.name not in names)
+    for name in names:
+        table.add_column(f"against {name}", justify="right")
+    reasons: dict[str, str] = {}
+    for cell in cells:
+        by_name = {one.name: one for one in cell.baselines}
+        for one in cell.baselines:
+            if one.status != "timed":
+                reasons.setdefault(one.name, one.reason)
+        table.add_row(
+            f"{cell.dtype} {axes_text(cell.axes)}",
+            _latency_text(cell.latency_us),
+            *(_baseline_text(by_name.get(name)) for name in names),
+        )
+    if reasons:
+        table.caption = "\n".join(f"{name}: {shown(why)}" for name, why in reasons.items())
+        table.caption_justify = "left"
+    return table
+
+
+def _baseline_text(one: BaselineTiming | None) -> Text:
+    if one is None or one.status != "timed":
+        return Text("unavailable", style="dim")
+    style = {"faster": "green", "slower": "red"}.get(one.decision, "default")
+    return Text(f"{speedup_text(one.speedup)} {one.decision}", style=style)
+
+
+def replay_panel(outcome: Replay) -> RenderableType:
+    """Returns what a replay found."""
+    lines: list[RenderableType] = [
+        Text("recorded ") + status_text(outcome.recorded.status),
+        Text("replayed ") + status_text(outcome.verdict.status),
+        Text(f"{outcome.cases_same} of {outcome.cases_total} cases have the recorded result"),
+    ]
+    lines += [Text(shown(difference), style="red") for difference in outcome.differences]
+    title = (
+        Text("reproduced", style="green")
+        if outcome.reproduced
+        else Text("NOT REPRODUCED", style="bold red")
+    )
+    return Panel(Group(*lines), title=title, title_align="left", expand=False)
+
+
+def doctor_table(checks: Iterable[Check]) -> Table:
+    """Returns what a machine offers."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("")
+    table.add_column("what")
+    table.add_column("found", overflow="fold")
+    for check in checks:
+        found = Text(shown(check.found))
+        if check.advice:
+            found += Text("\n" + shown(check.advice), style=_STATE_STYLES[check.state])
+        table.add_row(
+            Text(check.state.upper() if check.state == "missing" else check.state,
+                 style=_STATE_STYLES[check.state]),
+            check.name,
+            found,
+        )
+    return table
+
+
+def wall(results: Sequence[AttackResult]) -> Table:
+    """Returns the attacks with what became of them."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("")
+    table.add_column("attack", no_wrap=True)
+    table.add_column("expected")
+    table.add_column("got")
+    table.add_column("honest twin")
+    table.add_column("evidence", overflow="ellipsis", no_wrap=True)
+    for result in results:
+        twin = Text("-") if result.twin is None else status_text(result.twin.status)
+        table.add_row(
+            Text("ok", style="green") if result.passed else Text("FAILED", style="bold red"),
+            result.attack.name,
+            " or ".join(result.attack.statuses),
+            status_text(result.verdict.status),
+            twin,
+            evidence_text(result.verdict) if result.passed else "; ".join(result.problems),
+        )
+    refused = sum(result.attack_passed for result in results)
+    twins = [result for result in results if result.twin is not None]
+    accepted = sum(result.twin_passed for result in twins)
+    table.caption = (
+        f"{refused} of {len(results)} attacks as expected, "
+        f"{accepted} of {len(twins)} honest twins accepted"
+    )
+    table.caption_justify = "left"
+    return table
+
+
+def problems_table(problems: Iterable[Problem]) -> Table:
+    """Returns problems in a table."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("problem", no_wrap=True)
+    table.add_column("dtypes")
+    table.add_column("what it computes")
+    for problem in problems:
+        table.add_row(problem.name, ", ".join(problem.dtypes), problem.description)
+    return table
+
+
+def problem_panel(problem: Problem) -> RenderableType:
+    """Returns a problem with the prototypes of its entry points."""
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="dim")
+    facts.add_column()
+    for one in problem.inputs:
+        shape = ", ".join(str(extent) for extent in one.shape)
+        facts.add_row("input", f"{one.name} ({shape}) {one.dtype or 'of the dtype'}")
+    facts.add_row("outputs", ", ".join(problem.outputs))
+    for axis in problem.axes:
+        size = (
+            f"= {axis.fixed}" if axis.fixed is not None else f"{axis.minimum} to {axis.maximum}"
+        )
+        multiple = f", a multiple of {axis.multiple_of}" if axis.multiple_of > 1 else ""
+        facts.add_row("axis", f"{axis.name} {size}{multiple}")
+    facts.add_row("dtypes", ", ".join(problem.dtypes))
+    for cell in problem.timed:
+        facts.add_row("timed", axes_text(cell))
+    return Panel(
+        Group(Text(problem.description), facts, Text(), Text(problem.prototypes(), style="cyan")),
+        title=Text(problem.name, style="bold"),
+        title_align="left",
+        expand=False,
+    )
+
+
+@contextmanager
+def progress(console: Console, what: str, total: int) -> Iterator[Callable[[], None]]:
+    """Shows a bar while the body runs; calling what it yields moves the bar on by one."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda: bar.advance(task)

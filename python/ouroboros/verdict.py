@@ -1,0 +1,541 @@
+"""The record of what the referee found out: `Verdict` and its parts.
+
+The models mirror the JSON key by key; docs/verdict.md describes every key. They are frozen, and an
+unknown or missing key is an error, so a record that loads is complete.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from enum import Enum
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    PlainSerializer,
+    WithJsonSchema,
+)
+
+from ouroboros import _ouroboros
+
+__all__ = [
+    "BaselineTiming",
+    "CaseResult",
+    "Compilation",
+    "Correctness",
+    "Finding",
+    "GateResult",
+    "Interval",
+    "Isolation",
+    "Provenance",
+    "RewardPolicy",
+    "Status",
+    "TimedCell",
+    "Timing",
+    "Verdict",
+]
+
+_NAMED_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def _float_from_json(value: object) -> object:
+    return _NAMED_FLOATS.get(value, value) if isinstance(value, str) else value
+
+
+def _float_to_json(value: float) -> float | str:
+    if math.isfinite(value):
+        return value
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"
+
+
+Number = Annotated[
+    float,
+    BeforeValidator(_float_from_json),
+    PlainSerializer(_float_to_json, when_used="json"),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": list(_NAMED_FLOATS)}]}),
+]
+"""A float. JSON has no number for NaN and the infinities, so there they are strings."""
+
+
+class Status(str, Enum):
+    """What a verdict says. The first six speak of the candidate, the last two never do."""
+
+    ok = "ok"
+    """Correct on every case, and timed if that was asked for."""
+    compile_error = "compile_error"
+    """Did not compile, or cannot be loaded."""
+    runtime_error = "runtime_error"
+    """Crashed, or ended its process."""
+    incorrect = "incorrect"
+    """Wrong values, shapes, NaN positions, or results that depend on luck."""
+    rejected = "rejected"
+    """Caught gaming the measurement: see `Verdict.findings`."""
+    timeout = "timeout"
+    """Ran past its time."""
+    invalid_problem = "invalid_problem"
+    """The problem cannot tell right from wrong, or its reference fails."""
+    infrastructure_error = "infrastructure_error"
+    """The machine or this library failed."""
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def is_candidate_fault(self) -> bool:
+        """Whether the candidate is to blame: all but ok and the infrastructure's faults."""
+        return self is not Status.ok and not self.is_infrastructure_fault
+
+    @property
+    def is_infrastructure_fault(self) -> bool:
+        """Whether nothing was learnt about the candidate."""
+        return self in (Status.invalid_problem, Status.infrastructure_error)
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
+    )
+
+
+class Interval(_Record):
+    """An estimate with its confidence interval."""
+
+    estimate: Number
+    """The best guess."""
+    low: Number
+    """Lower end."""
+    high: Number
+    """Upper end."""
+
+
+class Compilation(_Record):
+    """What the compiler made of the source."""
+
+    ran: bool
+    """False when the candidate was not compiled; the other keys then mean nothing."""
+    succeeded: bool
+    """A module was made."""
+    compiler: str
+    """The compiler's version line."""
+    flags: tuple[str, ...]
+    """The referee's flags."""
+    duration_ms: Number
+    """Wall time in milliseconds."""
+    image_bytes: int
+    """Size of the module in bytes."""
+    image_sha256: str
+    """SHA-256 of the module, in hexadecimal."""
+    entries: tuple[str, ...]
+    """Exported entry points."""
+    log: str
+    """The compiler's diagnostics, cut at a limit."""
+
+
+class CaseResult(_Record):
+    """One correctness case."""
+
+    id: int
+    """Number of the case in its verdict."""
+    dtype: str
+    """Element type, for example "float32"."""
+    axes: dict[str, int]
+    """Size of each axis by name."""
+    family: str
+    """The kind of values that the inputs had."""
+    placement: str
+    """Ends of the guarded pages that the buffers touched: "low", "high" or "both"."""
+    status: str
+    """"passed", "failed" or "not_run"."""
+    output: str
+    """Output of the worst element."""
+    max_abs_error: Number
+    """Largest absolute error against the float64 oracle."""
+    reference_max_abs_error: Number
+    """The reference's own largest error in the case's dtype."""
+    error_over_allowed: Number
+    """Largest ratio of error to allowed error; above 1 fails."""
+    wrong_elements: int
+    """Elements whose error is not allowed."""
+    elements: int
+    """Elements that were compared."""
+    message: str
+    """Where and how it failed; empty for a passed case."""
+
+
+class Correctness(_Record):
+    """The sweep over cases."""
+
+    ran: bool
+    """False when no case ran; the other keys then mean nothing."""
+    cases_total: int
+    """Cases that were drawn."""
+    cases_passed: int
+    """Cases that passed."""
+    max_error_over_allowed: Number
+    """Largest `error_over_allowed` of all cases."""
+    dtypes: tuple[str, ...]
+    """Element types that were judged."""
+    dtypes_missing: tuple[str, ...]
+    """Element types of the problem that the candidate does not export."""
+    cases: tuple[CaseResult, ...]
+    """Every case, in order."""
+
+
+class BaselineTiming(_Record):
+    """The candidate against one baseline in one cell."""
+
+    name: str
+    """For example "eager" or "compile"."""
+    status: str
+    """"timed" or "unavailable"; the figures of an unavailable one mean nothing."""
+    reason: str
+    """Why it is unavailable."""
+    latency_us: Interval
+    """The baseline's time in microseconds."""
+    speedup: Interval
+    """Baseline time over candidate time: above 1 the candidate is faster."""
+    decision: str
+    """"faster", "slower", "same", "ambiguous" or "undecided"."""
+    blocks: int
+    """Randomised blocks that the decision rests on."""
+    sign_flip_p: Number
+    """Probability of such a difference between identical arms."""
+    lag1_autocorrelation: Number
+    """Of the blocks' log-ratios."""
+
+
+class TimedCell(_Record):
+    """One timed shape."""
+
+    dtype: str
+    """Element type."""
+    axes: dict[str, int]
+    """Size of each axis by name."""
+    bytes_min: int
+    """Compulsory traffic in bytes: inputs and outputs once each."""
+    latency_us: Interval
+    """The candidate's time in microseconds, hand-over included."""
+    handover_us: Number
+    """Time of an empty call in microseconds, measured in the same run."""
+    samples_checked: int
+    """Timed outputs that were compared with the oracle."""
+    samples_total: int
+    """Timed calls of the candidate."""
+    baselines: tuple[BaselineTiming, ...]
+    """The comparisons."""
+    flags: tuple[str, ...]
+    """Guards that fired, for example "autocorrelated"."""
+
+
+class Timing(_Record):
+    """The comparison of times."""
+
+    ran: bool
+    """False when nothing was timed; the other keys then mean nothing."""
+    clock: str
+    """The clock that was used."""
+    mode: str
+    """"screen" or "report"."""
+    cells: tuple[TimedCell, ...]
+    """The timed shapes."""
+    geomean_speedup: dict[str, Number]
+    """Geometric mean of the speed-ups over the cells, by baseline."""
+
+
+class GateResult(_Record):
+    """The stability gate over fresh processes."""
+
+    ran: bool
+    """False when there was no gate; the other keys then mean nothing."""
+    passed: bool
+    """The claim holds."""
+    baseline: str
+    """The baseline of the claim."""
+    runs: int
+    """Fresh processes."""
+    speedup: Interval
+    """Geometric mean over processes."""
+    safe_speedup: Number
+    """The interval's bad end: the figure to publish."""
+    aa_spread: Number
+    """Spread of the candidate against a copy of itself, as a log-ratio."""
+    between_process_sd: Number
+    """Standard deviation between processes, as a log-ratio."""
+    reasons: tuple[str, ...]
+    """Why it did not pass."""
+
+
+class Finding(_Record):
+    """Something noticed about a candidate, with its evidence."""
+
+    kind: str
+    """One of the names in docs/verdict.md."""
+    severity: str
+    """"cheat" rejects, "error" makes the status, "note" only informs."""
+    stage: str
+    """"compile", "load", "sweep", "time" or "gate"."""
+    evidence: str
+    """One sentence with the figures."""
+
+
+class Isolation(_Record):
+    """The isolation that the candidate ran under, mechanism by mechanism."""
+
+    level: str
+    """"sealed", "sandboxed", "degraded" or "none"."""
+    sealed: bool
+    """Every system call stops the candidate."""
+    namespaces: tuple[str, ...]
+    """Namespaces of its own."""
+    landlock_abi: int
+    """Version of Landlock; 0 when it is not in force."""
+    no_new_privileges: bool
+    """It cannot gain privileges."""
+    resource_limits: bool
+    """Resource limits are in force."""
+    process_group: bool
+    """It has a process group of its own."""
+    runs_as_root: bool
+    """The referee itself runs as root."""
+    missing: tuple[str, ...]
+    """One sentence for each mechanism that is not in force."""
+
+
+class Provenance(_Record):
+    """Where a verdict comes from: enough to repeat it."""
+
+    library_version: str
+    """Version of this library."""
+    created_at: str
+    """UTC, ISO 8601."""
+    seed: Annotated[str, Field(pattern="^0x[0-9a-fA-F]{16}$")]
+    """The seed of all cases, as "0x" and 16 hexadecimal digits: `int(seed, 16)`."""
+    machine: str
+    """Processor model."""
+    kernel: str
+    """Release of the operating system."""
+    torch_version: str
+    """Version of PyTorch."""
+    duration_s: Number
+    """Wall time of the judgement in seconds."""
+    stage_s: dict[str, Number]
+    """Wall time of each stage in seconds."""
+
+
+class RewardPolicy(BaseModel):
+    """How a verdict turns into a number for a trainer."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    baseline: str = "compile"
+    """The baseline to beat; "eager" takes its place where it was not timed in every cell."""
+    correct: FiniteFloat = 1.0
+    """For a correct candidate, before any speed-up."""
+    speedup_weight: FiniteFloat = 1.0
+    """What a correct candidate gets for each unit of safe speed-up above 1."""
+    incorrect: FiniteFloat = 0.0
+    """For `Status.incorrect`."""
+    runtime_error: FiniteFloat = -0.2
+    """For `Status.runtime_error`."""
+    timeout: FiniteFloat = -0.2
+    """For `Status.timeout`."""
+    compile_error: FiniteFloat = -0.5
+    """For `Status.compile_error`."""
+    rejected: FiniteFloat = -1.0
+    """For `Status.rejected`."""
+    maximum: FiniteFloat = 10.0
+    """No reward is above this."""
+
+
+class Verdict(_Record):
+    """Everything the referee found out about one candidate. Always the same keys."""
+
+    schema_version: Literal[1]
+    """Version of this record."""
+    status: Status
+    """The verdict in one word."""
+    summary: str
+    """The verdict in one sentence."""
+    problem: str
+    """Name of the problem."""
+    problem_origin: str
+    """Where the problem comes from: "builtin:NAME", "file:PATH" or "inline"."""
+    candidate: str
+    """Name of the candidate."""
+    language: str
+    """Language of the source."""
+    source: str
+    """The source that was judged."""
+    source_sha256: str
+    """SHA-256 of the source's bytes, in hexadecimal."""
+    compilation: Compilation
+    """What the compiler made of it."""
+    correctness: Correctness
+    """The sweep over cases."""
+    timing: Timing
+    """The comparison of times."""
+    gate: GateResult
+    """The stability gate."""
+    findings: tuple[Finding, ...]
+    """What was noticed, with evidence."""
+    isolation: Isolation
+    """What the candidate was locked into."""
+    provenance: Provenance
+    """What it takes to repeat the verdict."""
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Verdict:
+        """Reads a verdict that `to_json`, the command line or C++ wrote.
+
+        Args:
+            text: The JSON text.
+
+        Returns:
+            The verdict.
+
+        Raises:
+            pydantic.ValidationError: A key is missing, unknown or of the wrong type. The error
+                names its path.
+        """
+        return cls.model_validate_json(text)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """Returns the JSON schema (draft 2020-12) that every verdict satisfies."""
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            **cls.model_json_schema(mode="validation"),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the record as plain dicts, lists, strings and numbers, as in its JSON.
+
+        NaN and the infinities are the strings "NaN", "Infinity" and "-Infinity".
+        """
+        return self.model_dump(mode="json")
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Returns the record as JSON.
+
+        Args:
+            indent: Spaces for each level; None gives one line.
+        """
+        return self.model_dump_json(indent=indent)
+
+    def explain(self) -> str:
+        """Returns a short text for a person."""
+        return _ouroboros.explain(self.to_json())
+
+    def feedback(self) -> str:
+        """Returns a short text for a model to learn from.
+
+        It says what failed, where, by how much and what the likely cause is. It never has the seed.
+        """
+        return _ouroboros.feedback(self.to_json())
+
+    def reward(self, policy: RewardPolicy | None = None) -> float | None:
+        """Returns a reward, or None when nothing was learnt about the candidate.
+
+        A correct candidate gets ``correct + speedup_weight * max(0, safe - 1)``, at most
+        ``maximum``, where ``safe`` is the geometric mean over the timed shapes of the lower ends of
+        the speed-ups' intervals: noise is never paid.
+
+        None means that the machine or the problem failed (`Status.infrastructure_error`,
+        `Status.invalid_problem`). A trainer must mask such a row. It is not a reward of 0, which
+        would teach the policy that what it wrote was wrong.
+
+        Args:
+            policy: What each outcome is worth; None takes the defaults.
+        """
+        return _ouroboros.reward(self.to_json(), (policy or RewardPolicy()).model_dump_json())
+
+    def _repr_html_(self) -> str:
+        return _html_of(self)
+
+
+# What a candidate wrote must not steer the page: no markup, no control characters, no overrides of
+# the text's direction.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+_GREEN, _AMBER, _RED, _GREY = "#1a7f37", "#9a6700", "#cf222e", "#57606a"
+_COLOURS = {
+    Status.ok: _GREEN,
+    Status.compile_error: _AMBER,
+    Status.runtime_error: _AMBER,
+    Status.timeout: _AMBER,
+    Status.incorrect: _RED,
+    Status.rejected: _RED,
+    Status.invalid_problem: _GREY,
+    Status.infrastructure_error: _GREY,
+}
+
+
+def _shown(text: object) -> str:
+    return html.escape(_STEERING.sub("?", str(text)))
+
+
+def _shown_axes(axes: dict[str, int]) -> str:
+    return " ".join(f"{name}={size}" for name, size in axes.items())
+
+
+def _html_of(verdict: Verdict) -> str:
+    """A small table. Every text of the record goes through `_shown`."""
+    rows: list[tuple[str, str]] = []
+    for finding in verdict.findings:
+        rows.append((f"{finding.severity}: {finding.kind}", finding.evidence))
+    sweep = verdict.correctness
+    if sweep.ran:
+        rows.append(
+            (
+                "cases",
+                f"{sweep.cases_passed} of {sweep.cases_total} passed "
+                f"({', '.join(sweep.dtypes)}), largest error "
+                f"{sweep.max_error_over_allowed:.3g} of what is allowed",
+            )
+        )
+        failed = [case for case in sweep.cases if case.status == "failed"]
+        for case in failed[:3]:
+            place = f"{case.dtype} {_shown_axes(case.axes)}, {case.family}"
+            rows.append(("failed", f"{place}: {case.message}"))
+    for cell in verdict.timing.cells:
+        rows.append(
+            (
+                f"{cell.dtype} {_shown_axes(cell.axes)}",
+                f"{cell.latency_us.estimate:.4g} \u00b5s "
+                f"[{cell.latency_us.low:.4g}, {cell.latency_us.high:.4g}]",
+            )
+        )
+        for baseline in cell.baselines:
+            ratio = baseline.speedup
+            rows.append(
+                (
+                    f"against {baseline.name}",
+                    f"{ratio.estimate:.2f}\u00d7 [{ratio.low:.2f}, {ratio.high:.2f}] "
+                    f"{baseline.decision}"
+                    if baseline.status == "timed"
+                    else f"unavailable: {baseline.reason}",
+                )
+            )
+    rows.append(("isolation", verdict.isolation.level))
+    body = "".join(
+        f'<tr><td style="text-align:left">{_shown(name)}</td>'
+        f'<td style="text-align:left">{_shown(value)}</td></tr>'
+        for name, value in rows
+    )
+    badge = (
+        f'<span style="background:{_COLOURS[verdict.status]};color:#fff;padding:2px 8px;'
+        f'border-radius:4px">{_shown(verdict.status)}</span>'
+    )
+    return (
+        f"<div><p>{badge} <b>{_shown(verdict.candidate)}</b> for "
+        f"<b>{_shown(verdict.problem)}</b></p><p>{_shown(verdict.summary)}</p>"
+        f"<table>{body}</table></div>"
+    )

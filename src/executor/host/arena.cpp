@@ -1,0 +1,135 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "executor/host/arena_layout.hpp"
+#include "ouroboros/error.hpp"
+
+namespace ouroboros {
+namespace {
+
+// A poisoned word is a quiet NaN in every floating-point type (of float64 and float32 in its high
+// half, of float16 in every half that matters) and an implausible integer. The seed varies the
+// payload, so that a value that was computed from poison differs from one replay to the next.
+std::uint64_t poison_word(DType dtype, std::uint64_t seed) {
+  const std::uint64_t bits = (seed + 1) * 0x9e3779b97f4a7c15ULL;
+  switch (dtype) {
+    case DType::float16:
+      return 0x7e007e007e007e00ULL | (bits & 0x01ff01ff01ff01ffULL);
+    case DType::float32:
+      return 0x7fc000007fc00000ULL | (bits & 0x003fffff003fffffULL);
+    case DType::float64:
+      return 0x7ff8000000000000ULL | (bits & 0x0007ffffffffffffULL);
+    case DType::int32:
+    case DType::int64:
+      break;
+  }
+  return bits;
+}
+
+// Regions are whole pages, so words fit; the pattern's phase is the region's.
+void fill(std::byte* region, std::size_t begin, std::size_t end, std::uint64_t word) {
+  std::byte pattern[sizeof word];
+  std::memcpy(pattern, &word, sizeof word);
+  while (begin < end && begin % sizeof word != 0) {
+    region[begin] = pattern[begin % sizeof word];
+    ++begin;
+  }
+  for (; begin + sizeof word <= end; begin += sizeof word) {
+    std::memcpy(region + begin, &word, sizeof word);
+  }
+  for (; begin < end; ++begin) {
+    region[begin] = pattern[begin % sizeof word];
+  }
+}
+
+// First byte in [begin, end) that is not the pattern's; `end` when there is none.
+std::size_t first_difference(const std::byte* region, std::size_t begin, std::size_t end,
+                             std::uint64_t word) {
+  std::byte pattern[sizeof word];
+  std::memcpy(pattern, &word, sizeof word);
+  while (begin < end && region[begin] == pattern[begin % sizeof word]) {
+    ++begin;
+  }
+  return begin;
+}
+
+}  // namespace
+
+Arena::Arena(std::vector<Call> calls) : layout_(std::make_unique<Layout>(std::move(calls))) {}
+Arena::~Arena() = default;
+
+const std::vector<Call>& Arena::calls() const noexcept { return layout_->calls(); }
+const Arena::Layout& Arena::layout() const noexcept { return *layout_; }
+
+std::span<std::byte> Arena::view(std::size_t call, std::size_t buffer, Placement placement) const {
+  const auto& region = layout_->region(call, buffer);
+  return {layout_->pages(region) + layout_->offset(call, buffer, placement),
+          layout_->calls()[call].buffers[buffer].bytes()};
+}
+
+void Arena::poison(std::size_t call, Placement placement, std::uint64_t seed) const {
+  const auto& buffers = layout_->calls().at(call).buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const auto& region = layout_->region(call, i);
+    const auto word = poison_word(buffers[i].dtype, seed);
+    std::byte* pages = layout_->pages(region);
+    if (buffers[i].role == BufferRole::output) {
+      fill(pages, 0, region.bytes, word);
+    } else {
+      const std::size_t begin = layout_->offset(call, i, placement);
+      fill(pages, 0, begin, word);
+      fill(pages, begin + buffers[i].bytes(), region.bytes, word);
+    }
+  }
+}
+
+void Arena::poison_outputs(std::size_t call, Placement placement, std::uint64_t seed) const {
+  const auto& buffers = layout_->calls().at(call).buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].role == BufferRole::output) {
+      const std::size_t begin = layout_->offset(call, i, placement);
+      fill(layout_->pages(layout_->region(call, i)), begin, begin + buffers[i].bytes(),
+           poison_word(buffers[i].dtype, seed));
+    }
+  }
+}
+
+std::optional<std::string> Arena::slack_damage(std::size_t call, Placement placement,
+                                               std::uint64_t seed) const {
+  const auto& buffers = layout_->calls().at(call).buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].role != BufferRole::output) {
+      continue;  // Read-only where the candidate sees it.
+    }
+    const auto& region = layout_->region(call, i);
+    const auto word = poison_word(buffers[i].dtype, seed);
+    const std::byte* pages = layout_->pages(region);
+    const std::size_t begin = layout_->offset(call, i, placement);
+    const std::size_t end = begin + buffers[i].bytes();
+    if (const auto at = first_difference(pages, end, region.bytes, word); at < region.bytes) {
+      return fmt::format("wrote {} bytes past the end of output '{}'", at - end + 1,
+                         buffers[i].name);
+    }
+    if (const auto at = first_difference(pages, 0, begin, word); at < begin) {
+      return fmt::format("wrote {} bytes before the beginning of output '{}'", begin - at,
+                         buffers[i].name);
+    }
+  }
+  return std::nullopt;
+}
+
+void Arena::release(std::size_t call) const {
+  const auto& buffers = layout_->calls().at(call).buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const auto& region = layout_->region(call, i);
+    if (fallocate(layout_->descriptor(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  static_cast<off_t>(region.arena_offset), static_cast<off_t>(region.bytes)) != 0) {
+      throw Error(ErrorCode::io, "the pages of a finished call could not be given back");
+    }
+  }
+}
+
+}  // namespace ouroboros

@@ -1,0 +1,100 @@
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+
+#include "judge/judge.hpp"
+#include "judge/run.hpp"
+#include "judge/tensors.hpp"
+
+
+namespace ouroboros::judge {
+namespace {
+
+Buffer buffer_of(std::string name, BufferRole role, const at::Tensor& tensor) {
+  Buffer buffer;
+  buffer.name = std::move(name);
+  buffer.role = role;
+  buffer.dtype = *dtype_of(tensor.scalar_type());
+  buffer.shape = tensor.sizes().vec();
+  return buffer;
+}
+
+std::vector<std::int64_t> sizes_of(const Problem& problem, const AxisValues& axes) {
+  std::vector<std::int64_t> sizes;
+  for (const auto& axis : problem.axes) {
+    if (!axis.fixed) sizes.push_back(value_of(axis.name, problem, axes));
+  }
+  return sizes;
+}
+
+std::string_view type_name(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::float16:
+      return "_Float16";
+    case DType::float32:
+      return "float";
+    case DType::float64:
+      return "double";
+    case DType::int32:
+      return "std::int32_t";
+    case DType::int64:
+      break;
+  }
+  return "std::int64_t";
+}
+
+}  // namespace
+
+std::string entry_point(DType dtype) { return "run_" + std::string(to_string(dtype)); }
+
+Call call_for(const Problem& problem, const Case& one) {
+  Call call;
+  call.entry = entry_point(one.spec.dtype);
+  for (std::size_t i = 0; i < one.inputs.size(); ++i) {
+    call.buffers.push_back(buffer_of(problem.inputs[i].name, BufferRole::input, one.inputs[i]));
+  }
+  for (std::size_t i = 0; i < one.reference.size(); ++i) {
+    call.buffers.push_back(buffer_of(problem.outputs[i], BufferRole::output, one.reference[i]));
+  }
+  call.sizes = sizes_of(problem, one.spec.axes);
+  return call;
+}
+
+std::vector<Buffer> input_buffers(const Problem& problem, DType dtype, const AxisValues& axes) {
+  std::vector<Buffer> buffers;
+  for (const auto& input : problem.inputs) {
+    buffers.push_back({input.name, BufferRole::input, dtype_of(input, dtype),
+                       shape_of(input, problem, axes)});
+  }
+  return buffers;
+}
+
+std::string prototypes(const Problem& problem) {
+  const at::NoGradGuard no_grad;
+  std::string text = "#include <cstdint>\n\n";
+  for (const auto dtype : problem.dtypes) {
+    // What a reference returns is known by running it: an output may have a dtype of its own.
+    const auto specs = derive_cases(problem, {dtype}, 0);
+    const auto first = std::find_if(specs.begin(), specs.end(), [&](const CaseSpec& spec) {
+      return spec.family == "normal";
+    });
+    const auto made = run_reference(problem, *first, draw(problem, *first, 0));
+    std::string arguments;
+    const auto add = [&](const std::string& argument) {
+      arguments += arguments.empty() ? argument : ", " + argument;
+    };
+    for (const auto& input : problem.inputs) {
+      add("const " + std::string(type_name(dtype_of(input, dtype))) + "* " + input.name);
+    }
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      add(std::string(type_name(*dtype_of(made[i].scalar_type()))) + "* " + problem.outputs[i]);
+    }
+    for (const auto& axis : problem.axes) {
+      if (!axis.fixed) add("std::int64_t " + axis.name);
+    }
+    text += "extern \"C\" void " + entry_point(dtype) + "(" + arguments + ");\n";
+  }
+  return text;
+}
+
+}  // namespace ouroboros::judge

@@ -1,0 +1,174 @@
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "judge/families.hpp"
+#include "judge/judge.hpp"
+#include "judge/random.hpp"
+#include "judge/tensors.hpp"
+
+namespace ouroboros::judge {
+namespace {
+
+constexpr std::int64_t most_elements = 65536;          ///< Of one input of a derived shape.
+constexpr std::int64_t most_timed_elements = 1 << 18;  ///< Of one input of the swept timed cell.
+
+/// A shape before it is fitted to a problem: an extent for the leading axes and for the last.
+struct Archetype {
+  std::int64_t first;
+  std::int64_t middle;
+  std::int64_t last;
+};
+
+// Full shapes carry the value families: several rows and enough columns to show a mistake.
+constexpr Archetype full_shapes[] = {
+    {64, 4, 256},   // exact multiples of 64 bytes: the guard pages touch the data at both ends
+    {5, 3, 1025},   // one past a power of two
+    {37, 5, 127},   // primes
+    {17, 2, 1000},  // no multiple of a block
+    {7, 3, 513},    // odd, one past a power of two
+    {65, 2, 257},   // both one past a power of two
+    {129, 3, 31},   // more rows than columns
+    {2, 2, 4097},   // few long rows
+};
+
+// Lopsided shapes carry the families that lose least by it.
+constexpr Archetype lopsided_shapes[] = {
+    {4097, 1, 1},  // many rows of one column
+    {1, 1, 4097},  // one row of many columns
+};
+constexpr Archetype smallest_shape[] = {{1, 1, 1}};
+
+bool fits_lopsided(const std::string& family) {
+  return family == "x8" || family == "x4096" || family == "sorted";
+}
+
+/// The nearest legal value of an axis, not below one unless `wanted` is 0.
+std::int64_t legal(const Axis& axis, std::int64_t wanted) {
+  if (axis.fixed) return *axis.fixed;
+  const auto multiple = std::max<std::int64_t>(1, axis.multiple_of);
+  const auto up = [&](std::int64_t v) { return (v + multiple - 1) / multiple * multiple; };
+  const auto lowest = wanted == 0 ? axis.minimum : std::max<std::int64_t>(1, axis.minimum);
+  const auto highest = axis.maximum / multiple * multiple;
+  return std::max(up(lowest), std::min(up(std::max(wanted, lowest)), highest));
+}
+
+std::int64_t largest_input(const Problem& problem, const AxisValues& axes) {
+  std::int64_t largest = 0;
+  for (const auto& input : problem.inputs) {
+    std::int64_t elements = 1;
+    for (const auto extent : shape_of(input, problem, axes)) {
+      if (extent != 0 && elements > std::numeric_limits<std::int64_t>::max() / extent) {
+        return std::numeric_limits<std::int64_t>::max();
+      }
+      elements *= extent;
+    }
+    largest = std::max(largest, elements);
+  }
+  return largest;
+}
+
+/// Halves the largest axis until no input has more than `limit` elements, as far as that is legal.
+AxisValues fitted(const Problem& problem, AxisValues axes, std::int64_t limit) {
+  while (largest_input(problem, axes) > limit) {
+    const Axis* widest = nullptr;
+    std::int64_t shrunk = 0;
+    for (const auto& axis : problem.axes) {
+      if (axis.fixed) continue;
+      const auto half = legal(axis, std::max<std::int64_t>(1, axes[axis.name] / 2));
+      if (half < axes[axis.name] && (widest == nullptr || axes[axis.name] > axes[widest->name])) {
+        widest = &axis;
+        shrunk = half;
+      }
+    }
+    if (widest == nullptr) break;
+    axes[widest->name] = shrunk;
+  }
+  return axes;
+}
+
+AxisValues shaped(const Problem& problem, const Archetype& archetype) {
+  std::vector<const Axis*> free;
+  for (const auto& axis : problem.axes) {
+    if (!axis.fixed) free.push_back(&axis);
+  }
+  AxisValues axes;
+  for (const auto& axis : problem.axes) {
+    if (axis.fixed) axes[axis.name] = *axis.fixed;
+  }
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    const auto wanted = i + 1 == free.size() ? archetype.last
+                        : i == 0             ? archetype.first
+                                             : archetype.middle;
+    axes[free[i]->name] = legal(*free[i], wanted);
+  }
+  return fitted(problem, std::move(axes), most_elements);
+}
+
+/// Empty tensors, one for each axis that may be zero; the others stay small.
+std::vector<AxisValues> empty_shapes(const Problem& problem) {
+  std::vector<AxisValues> shapes;
+  for (const auto& axis : problem.axes) {
+    if (axis.fixed || axis.minimum > 0) continue;
+    auto axes = shaped(problem, {3, 3, 3});
+    axes[axis.name] = 0;
+    shapes.push_back(std::move(axes));
+  }
+  return shapes;
+}
+
+template <std::size_t size>
+std::vector<AxisValues> distinct(const Problem& problem, const Archetype (&archetypes)[size]) {
+  std::vector<AxisValues> shapes;
+  std::set<AxisValues> seen;
+  for (const auto& archetype : archetypes) {
+    auto axes = shaped(problem, archetype);
+    if (seen.insert(axes).second) shapes.push_back(std::move(axes));
+  }
+  return shapes;
+}
+
+}  // namespace
+
+std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DType>& dtypes,
+                                   std::uint64_t seed) {
+  std::vector<CaseSpec> cases;
+  const auto add = [&](DType dtype, AxisValues axes, std::string family) {
+    const auto id = static_cast<int>(cases.size());
+    const auto own_seed = random::key(seed, 1 + static_cast<std::uint64_t>(id));
+    cases.push_back({id, dtype, std::move(axes), std::move(family), own_seed});
+  };
+  const auto full = distinct(problem, full_shapes);
+  const auto lopsided = distinct(problem, lopsided_shapes);
+  auto others = distinct(problem, smallest_shape);
+  for (auto& axes : empty_shapes(problem)) others.push_back(std::move(axes));
+  for (const auto dtype : dtypes) {
+    std::vector<std::string> names = families(problem, dtype);
+    const auto split = std::stable_partition(
+        names.begin(), names.end(), [](const auto& name) { return !fits_lopsided(name); });
+    const std::vector<std::string> lopsided_names(split, names.end());
+    names.erase(split, names.end());
+    // The seed decides which family meets which shape.
+    const auto turn = random::bits(random::key(seed, 0), static_cast<std::uint64_t>(dtype)) >> 32;
+    const auto pair = [&](const std::vector<AxisValues>& shapes,
+                          const std::vector<std::string>& families_of_shapes) {
+      for (std::size_t i = 0; i < std::max(shapes.size(), families_of_shapes.size()); ++i) {
+        add(dtype, shapes[(i + turn) % shapes.size()],
+            families_of_shapes[i % families_of_shapes.size()]);
+      }
+    };
+    pair(full, names);
+    pair(lopsided, lopsided_names);
+    for (const auto& axes : others) add(dtype, axes, "normal");
+  }
+  const auto swept = std::find_if(dtypes.begin(), dtypes.end(),
+                                  [](DType dtype) { return is_floating(dtype); });
+  if (!problem.timed.empty() && !dtypes.empty()) {
+    add(swept == dtypes.end() ? dtypes.front() : *swept,
+        fitted(problem, problem.timed.front(), most_timed_elements), "normal");
+  }
+  return cases;
+}
+
+}  // namespace ouroboros::judge

@@ -1,0 +1,235 @@
+#include "judge/families.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "judge/random.hpp"
+#include "judge/tensors.hpp"
+#include "ouroboros/error.hpp"
+
+namespace ouroboros::judge {
+namespace {
+
+// Streams of one case: each input has a few of its own.
+enum Purpose : std::uint64_t { values = 0, choices = 1, levels = 2, purposes = 4 };
+
+std::uint64_t stream(const CaseSpec& spec, std::size_t input, Purpose purpose) noexcept {
+  return random::key(spec.seed, input * purposes + purpose);
+}
+
+struct Layout {
+  std::size_t rows = 1;
+  std::size_t cols = 1;  ///< Extent of the last dimension.
+};
+
+Layout layout_of(const at::Tensor& tensor) noexcept {
+  Layout layout;
+  layout.cols = tensor.dim() == 0 ? 1 : static_cast<std::size_t>(tensor.size(-1));
+  const auto elements = static_cast<std::size_t>(tensor.numel());
+  layout.rows = layout.cols == 0 ? 0 : elements / layout.cols;
+  return layout;
+}
+
+/// Powers of two that put a family where it belongs in each dtype.
+struct Exponents {
+  int denormal;
+  int tiny;
+  int mixed_low;
+  int mixed_high;
+};
+
+Exponents exponents_of(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::float16:
+      return {-17, -8, -10, 4};
+    case DType::float64:
+      return {-1027, -10, -20, 8};
+    default:
+      return {-131, -10, -20, 8};
+  }
+}
+
+/// Real values of a family as float64: small cases only, so clarity before speed.
+std::vector<double> real_values(const CaseSpec& spec, std::size_t input, DType dtype,
+                                const Layout& layout) {
+  const auto count = layout.rows * layout.cols;
+  std::vector<double> out(count);
+  const auto key = stream(spec, input, values);
+  if (dtype == DType::float64) {
+    random::normal(key, std::span<double>(out));
+  } else {
+    std::vector<float> floats(count);
+    random::normal(key, std::span<float>(floats));
+    std::copy(floats.begin(), floats.end(), out.begin());
+  }
+  const auto choice = stream(spec, input, choices);
+  const auto level = stream(spec, input, levels);
+  const auto power = exponents_of(dtype);
+  const auto& family = spec.family;
+  const auto scale_all = [&](double factor) {
+    for (auto& v : out) v *= factor;
+  };
+  if (family == "normal") {
+    return out;
+  }
+  if (family == "x8") {
+    scale_all(8.0);
+  } else if (family == "x64") {
+    scale_all(64.0);
+  } else if (family == "x4096") {
+    scale_all(4096.0);
+  } else if (family == "large_mean") {
+    for (auto& v : out) v += 64.0;
+  } else if (family == "spike") {
+    scale_all(0x1p-6);
+    for (std::size_t row = 0; row < layout.rows; ++row) {
+      const auto col = random::below(choice, row, layout.cols);
+      out[row * layout.cols + col] = 32.0;
+    }
+  } else if (family == "equal") {
+    for (std::size_t row = 0; row < layout.rows; ++row) {
+      const auto begin = out.begin() + static_cast<std::ptrdiff_t>(row * layout.cols);
+      std::fill(begin, begin + static_cast<std::ptrdiff_t>(layout.cols), *begin);
+    }
+  } else if (family == "sorted") {
+    for (std::size_t row = 0; row < layout.rows; ++row) {
+      const auto begin = out.begin() + static_cast<std::ptrdiff_t>(row * layout.cols);
+      std::sort(begin, begin + static_cast<std::ptrdiff_t>(layout.cols));
+    }
+  } else if (family == "denormal") {
+    for (auto& v : out) v = std::ldexp(v, power.denormal);
+  } else if (family == "tiny") {
+    for (auto& v : out) v = std::ldexp(v, power.tiny);
+  } else if (family == "mixed") {
+    const auto span = static_cast<std::uint64_t>(power.mixed_high - power.mixed_low + 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      out[i] = std::ldexp(out[i], power.mixed_low + static_cast<int>(random::below(level, i, span)));
+    }
+  } else if (family == "nan" || family == "inf") {
+    // Every other row stays clean, so that a candidate cannot answer with NaN throughout.
+    for (std::size_t row = 0; row < layout.rows; row += 2) {
+      const auto col = random::below(choice, row, layout.cols);
+      auto& v = out[row * layout.cols + col];
+      v = family == "nan" ? std::numeric_limits<double>::quiet_NaN()
+                          : std::copysign(std::numeric_limits<double>::infinity(), v);
+    }
+  } else {
+    throw Error(ErrorCode::invalid_argument, "there is no family of values '" + family + "'");
+  }
+  return out;
+}
+
+void fill_parameter(const CaseSpec& spec, std::size_t input, std::vector<double>& out) {
+  // Near plus or minus one: of zero mean, far from zero, and no two alike. That shows a weight that
+  // is left out as well as a bias that is.
+  const auto key = stream(spec, input, values);
+  const auto sign = stream(spec, input, choices);
+  random::normal(key, std::span<double>(out));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const double magnitude = 1.0 + 0.125 * out[i];
+    out[i] = (random::bits(sign, i) & 1U) != 0 ? magnitude : -magnitude;
+  }
+}
+
+std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& spec,
+                                       std::size_t input, std::size_t count) {
+  const auto& declared = problem.inputs[input];
+  const auto extent = std::max<std::int64_t>(
+      1, declared.index_axis.empty() ? 1 : value_of(declared.index_axis, problem, spec.axes));
+  const auto bound = static_cast<std::uint64_t>(extent);
+  const auto key = stream(spec, input, values);
+  std::vector<std::int64_t> out(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = static_cast<std::int64_t>(random::below(key, i, bound));
+  }
+  if (spec.family == "equal") {
+    std::fill(out.begin(), out.end(), count == 0 ? 0 : out.front());
+  } else if (spec.family == "sorted") {
+    std::sort(out.begin(), out.end());
+  } else if (spec.family == "spike") {
+    for (std::size_t i = 0; i < count; ++i) out[i] = out[i] % 2 == 0 ? 0 : extent - 1;
+  } else if (spec.family == "mixed") {
+    for (std::size_t i = 1; i < count; i += 2) out[i] = out[i - 1];
+  }
+  return out;
+}
+
+template <typename From, typename To>
+void store(const std::vector<From>& from, To* to) noexcept {
+  std::transform(from.begin(), from.end(), to, [](From v) { return static_cast<To>(v); });
+}
+
+template <typename From>
+void store(const std::vector<From>& from, DType dtype, const at::Tensor& into) {
+  with_type(dtype, [&]<typename T>(T*) { store(from, static_cast<T*>(into.mutable_data_ptr())); });
+}
+
+void draw_fast_normal(std::uint64_t key, DType dtype, const at::Tensor& into) {
+  const auto count = static_cast<std::size_t>(into.numel());
+  if (dtype == DType::float32) {
+    random::normal(key, std::span<float>(into.mutable_data_ptr<float>(), count));
+  } else if (dtype == DType::float64) {
+    random::normal(key, std::span<double>(into.mutable_data_ptr<double>(), count));
+  } else {
+    std::vector<float> floats(count);
+    random::normal(key, std::span<float>(floats));
+    store(floats, into.mutable_data_ptr<at::Half>());
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> families(const Problem& problem, DType dtype) {
+  if (!is_floating(dtype)) return {"normal", "x8", "x64", "spike", "equal", "sorted", "mixed"};
+  // What overflows float32 is harmless in float64, which therefore gets larger numbers.
+  std::vector<std::string> names = {
+      "normal", dtype == DType::float64 ? "x4096" : "x8", "x64",  "large_mean", "spike", "equal",
+      "sorted", "denormal",                               "tiny", "mixed"};
+  if (problem.policies.nan_meaningful) names.emplace_back("nan");
+  if (problem.policies.inf_meaningful) names.emplace_back("inf");
+  return names;
+}
+
+void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index, int shrink,
+                const at::Tensor& into) {
+  const auto& input = problem.inputs[index];
+  const auto dtype = dtype_of(input, spec.dtype);
+  const auto count = static_cast<std::size_t>(into.numel());
+  if (count == 0) return;
+  if (input.values == Values::index) {
+    store(index_values(problem, spec, index, count), dtype, into);
+    return;
+  }
+  if (!is_floating(dtype)) {
+    // Integers that are values, not positions: whole numbers of the family's scale.
+    auto numbers = real_values(spec, index, DType::float32, layout_of(into));
+    for (auto& v : numbers) v = std::nearbyint(std::clamp(v * 32.0, -1e6, 1e6));
+    store(numbers, dtype, into);
+    return;
+  }
+  const bool plain = input.values == Values::real && !input.parameter;
+  if (plain && spec.family == "normal" && shrink == 0) {
+    draw_fast_normal(stream(spec, index, values), dtype, into);
+    return;
+  }
+  std::vector<double> numbers(count);
+  if (input.values == Values::angle) {
+    const auto key = stream(spec, index, values);
+    for (std::size_t i = 0; i < count; ++i) numbers[i] = 2.0 * random::uniform(key, i) - 1.0;
+  } else if (input.parameter) {
+    fill_parameter(spec, index, numbers);
+  } else {
+    numbers = real_values(spec, index, dtype, layout_of(into));
+    if (shrink != 0) {
+      for (auto& v : numbers) v = std::ldexp(v, -shrink);
+    }
+  }
+  if (input.values == Values::positive) {
+    for (auto& v : numbers) v = std::fabs(v) + 0x1p-6;
+  }
+  store(numbers, dtype, into);
+}
+
+}  // namespace ouroboros::judge

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "judge/judge.hpp"
+
+/// Which values the inputs of a case take.
+namespace ouroboros::judge {
+
+/// The families that the sweep of a problem uses for a dtype, in a fixed order, "normal" first.
+[[nodiscard]] std::vector<std::string> families(const Problem& problem, DType dtype);
+
+/// Draws input number `index` of a case into `into`, with the magnitudes of real values divided by
+/// 2^`shrink`. "normal" with `shrink` 0 takes the fast path.
+void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index, int shrink,
+                const at::Tensor& into);
+
+}  // namespace ouroboros::judge

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "ouroboros/api.hpp"
+#include "ouroboros/plan.hpp"
+#include "ouroboros/problem.hpp"
+#include "ouroboros/verdict.hpp"
+
+/// Cases, the oracle and the comparison: what "correct" means. No processes, no clocks.
+namespace ouroboros::judge {
+
+/// A case before its tensors exist.
+struct CaseSpec {
+  int id = 0;
+  DType dtype = DType::float32;
+  AxisValues axes;
+  std::string family;      ///< Of the value families in docs/concepts.md.
+  std::uint64_t seed = 0;  ///< Of this case alone, derived from the verdict's seed.
+};
+
+class Tolerance;
+
+/// A case with everything that a comparison needs.
+struct Case {
+  CaseSpec spec;
+  Tensors inputs;     ///< Contiguous CPU tensors.
+  Tensors reference;  ///< The reference's outputs in the case's dtype, contiguous.
+  Tensors oracle;     ///< The true values in float64 (integers: in int64).
+  Tensors allowed;    ///< Allowed absolute error of each element, float64, shaped as the outputs.
+
+  /// The rule that `allowed` came from, for each output: see `realise_again`.
+  std::vector<std::shared_ptr<const Tolerance>> tolerances;
+};
+
+/// Derives about ten cases for each dtype: every derived shape and every value family at least once.
+[[nodiscard]] OUROBOROS_API std::vector<CaseSpec> derive_cases(const Problem& problem,
+                                                 const std::vector<DType>& dtypes,
+                                                 std::uint64_t seed);
+
+/// Draws inputs and computes reference, oracle and allowed errors.
+/// Throws `ReferenceFault` when the reference raises, is nondeterministic, mutates its inputs or
+/// returns something that is no tensor of a supported dtype.
+[[nodiscard]] OUROBOROS_API Case realise(const Problem& problem, const CaseSpec& spec);
+
+/// A case like `model` with the inputs of `seed`, for a fraction of the cost: the oracle runs once,
+/// and the allowed errors follow the rule that `model` learnt. Both are of the family "normal".
+[[nodiscard]] OUROBOROS_API Case realise_again(const Problem& problem, const Case& model,
+                                               std::uint64_t seed);
+
+/// The problem's own fault: the message is a sentence for the user.
+class OUROBOROS_API ReferenceFault : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// How to call a candidate for a case: entry point, buffers, sizes.
+[[nodiscard]] OUROBOROS_API Call call_for(const Problem& problem, const Case& one);
+
+/// C++ prototypes of the problem's entry points, one for each of its dtypes: docs/abi.md.
+[[nodiscard]] OUROBOROS_API std::string prototypes(const Problem& problem);
+
+/// "run_float32" and so on.
+[[nodiscard]] OUROBOROS_API std::string entry_point(DType dtype);
+
+/// Compares candidate outputs (tensors over the arena's memory) with a case. Fills status, errors,
+/// counts and, for a failure, a message that says where and by how much.
+[[nodiscard]] OUROBOROS_API CaseResult compare(const Problem& problem, const Case& one, const Tensors& outputs);
+
+/// Inputs of a timed cell as tensors: shapes and dtypes only, contents undefined.
+[[nodiscard]] OUROBOROS_API std::vector<Buffer> input_buffers(const Problem& problem, DType dtype,
+                                                const AxisValues& axes);
+
+/// Draws fresh inputs of the family "normal" straight into `into`, quickly: this runs before every
+/// timed block. `realise` with the same seed and family draws the same values.
+OUROBOROS_API void draw_inputs(const Problem& problem, const CaseSpec& spec, const Tensors& into);
+
+/// Null candidates (zeros, ones, mean, first input, a previous case's output) must all be refused
+/// by `cases`, and the output must move when any input moves. One sentence when that does not hold.
+[[nodiscard]] OUROBOROS_API std::optional<std::string> validate(const Problem& problem,
+                                                  const std::vector<Case>& cases);
+
+/// Runs `reference` in float64 with every cast to a lower floating type inside it promoted.
+[[nodiscard]] OUROBOROS_API Tensors promoted(const Reference& reference, const Tensors& inputs);
+
+}  // namespace ouroboros::judge

@@ -1,0 +1,66 @@
+#include "judge/tensors.hpp"
+
+#include <ATen/ops/empty.h>
+
+#include <cstring>
+
+#include "ouroboros/error.hpp"
+
+namespace ouroboros::judge {
+
+at::ScalarType scalar_type(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::float16:
+      return at::kHalf;
+    case DType::float32:
+      return at::kFloat;
+    case DType::float64:
+      return at::kDouble;
+    case DType::int32:
+      return at::kInt;
+    case DType::int64:
+      break;
+  }
+  return at::kLong;
+}
+
+std::optional<DType> dtype_of(at::ScalarType type) noexcept {
+  for (const auto dtype :
+       {DType::float16, DType::float32, DType::float64, DType::int32, DType::int64}) {
+    if (scalar_type(dtype) == type) return dtype;
+  }
+  return std::nullopt;
+}
+
+std::int64_t value_of(const std::string& axis, const Problem& problem, const AxisValues& axes) {
+  for (const auto& known : problem.axes) {
+    if (known.name == axis && known.fixed) return *known.fixed;
+  }
+  const auto found = axes.find(axis);
+  if (found == axes.end()) {
+    throw Error(ErrorCode::invalid_argument, "problem '" + problem.name + "': no value is given for "
+                                             "the axis '" + axis + "'");
+  }
+  return found->second;
+}
+
+std::vector<std::int64_t> shape_of(const Input& input, const Problem& problem,
+                                   const AxisValues& axes) {
+  std::vector<std::int64_t> shape;
+  shape.reserve(input.shape.size());
+  for (const auto& dim : input.shape) {
+    shape.push_back(dim.axis.empty() ? dim.scale : dim.scale * value_of(dim.axis, problem, axes));
+  }
+  return shape;
+}
+
+at::Tensor empty(const std::vector<std::int64_t>& shape, at::ScalarType type) {
+  return at::empty(shape, at::TensorOptions().dtype(type).device(at::kCPU));
+}
+
+bool same_bits(const at::Tensor& a, const at::Tensor& b) noexcept {
+  if (a.scalar_type() != b.scalar_type() || a.sizes() != b.sizes()) return false;
+  return a.nbytes() == 0 || std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
+}
+
+}  // namespace ouroboros::judge

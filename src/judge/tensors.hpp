@@ -1,0 +1,60 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ouroboros/dtype.hpp"
+#include "ouroboros/problem.hpp"
+
+/// Between the library's vocabulary and LibTorch's.
+namespace ouroboros::judge {
+
+/// LibTorch's name of an element type.
+[[nodiscard]] at::ScalarType scalar_type(DType dtype) noexcept;
+
+/// The inverse; empty for a type that buffers cannot hold.
+[[nodiscard]] std::optional<DType> dtype_of(at::ScalarType type) noexcept;
+
+/// The sizes of an input for given axes.
+[[nodiscard]] std::vector<std::int64_t> shape_of(const Input& input, const Problem& problem,
+                                                 const AxisValues& axes);
+
+/// The dtype of an input in a case of dtype `dtype`.
+[[nodiscard]] inline DType dtype_of(const Input& input, DType dtype) noexcept {
+  return input.dtype.value_or(dtype);
+}
+
+/// The value of an axis: its fixed one, or that of `axes`. Throws `Error{invalid_argument}` when
+/// `axes` lacks it.
+[[nodiscard]] std::int64_t value_of(const std::string& axis, const Problem& problem,
+                                    const AxisValues& axes);
+
+/// A new contiguous CPU tensor with undefined contents.
+[[nodiscard]] at::Tensor empty(const std::vector<std::int64_t>& shape, at::ScalarType type);
+
+/// Whether two contiguous tensors agree in dtype, shape and every bit.
+[[nodiscard]] bool same_bits(const at::Tensor& a, const at::Tensor& b) noexcept;
+
+/// Calls `visit` with a null pointer of the C++ type of `dtype`: a switch, once.
+template <typename Visitor>
+decltype(auto) with_type(DType dtype, Visitor&& visit) {
+  switch (dtype) {
+    case DType::float16:
+      return visit(static_cast<at::Half*>(nullptr));
+    case DType::float32:
+      return visit(static_cast<float*>(nullptr));
+    case DType::float64:
+      return visit(static_cast<double*>(nullptr));
+    case DType::int32:
+      return visit(static_cast<std::int32_t*>(nullptr));
+    case DType::int64:
+      break;
+  }
+  return visit(static_cast<std::int64_t*>(nullptr));
+}
+
+}  // namespace ouroboros::judge

@@ -1,0 +1,144 @@
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "judge/families.hpp"
+#include "judge/judge.hpp"
+#include "judge/random.hpp"
+#include "judge/run.hpp"
+#include "judge/serial.hpp"
+#include "judge/tensors.hpp"
+
+namespace ouroboros::judge {
+namespace {
+
+/// An answer that needs no computation; empty where it does not fit a case.
+struct NullCandidate {
+  std::string what;
+  std::function<Tensors(const Case&)> answer;
+};
+
+double mean_of(const at::Tensor& truth) {
+  const auto real = truth.to(at::kDouble);
+  const auto* values = real.const_data_ptr<double>();
+  double sum = 0.0;
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < real.numel(); ++i) {
+    if (!std::isfinite(values[i])) continue;
+    sum += values[i];
+    ++count;
+  }
+  return count == 0 ? 0.0 : sum / static_cast<double>(count);
+}
+
+Tensors filled(const Case& one, double value) {
+  Tensors out;
+  for (const auto& made : one.reference) out.push_back(at::full_like(made, value));
+  return out;
+}
+
+std::vector<NullCandidate> null_candidates() {
+  return {
+      {"zeros everywhere", [](const Case& one) { return filled(one, 0.0); }},
+      {"ones everywhere", [](const Case& one) { return filled(one, 1.0); }},
+      {"the mean of the right answer everywhere",
+       [](const Case& one) {
+         Tensors out;
+         for (std::size_t k = 0; k < one.reference.size(); ++k) {
+           out.push_back(at::full_like(one.reference[k], mean_of(one.oracle[k])));
+         }
+         return out;
+       }},
+      {"a copy of the first input",
+       [](const Case& one) {
+         Tensors out;
+         if (one.inputs.empty()) return out;
+         for (const auto& made : one.reference) {
+           if (made.sizes() != one.inputs.front().sizes()) return Tensors{};
+           out.push_back(one.inputs.front().to(made.scalar_type()));
+         }
+         return out;
+       }},
+  };
+}
+
+bool has_elements(const Case& one) {
+  return std::any_of(one.reference.begin(), one.reference.end(),
+                     [](const at::Tensor& made) { return made.numel() > 0; });
+}
+
+bool refused(const Problem& problem, const Case& one, const Tensors& answer) {
+  return compare(problem, one, answer).status != "passed";
+}
+
+/// Redraws what `redraw` selects and asks whether the reference's answer leaves the tolerance of
+/// the case.
+bool moves(const Problem& problem, const Case& one,
+           const std::function<bool(std::size_t)>& redraw) {
+  auto other = one.spec;
+  other.seed = random::mix(one.spec.seed + 1);
+  auto inputs = one.inputs;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (!redraw(k)) continue;
+    inputs[k] = empty(inputs[k].sizes().vec(), inputs[k].scalar_type());
+    draw_input(problem, other, k, 0, inputs[k]);
+  }
+  const auto made = run_reference(problem, other, inputs);
+  for (std::size_t k = 0; k < made.size(); ++k) {
+    if (made[k].sizes() != one.reference[k].sizes()) return true;
+  }
+  return refused(problem, one, made);
+}
+
+}  // namespace
+
+std::optional<std::string> validate(const Problem& problem, const std::vector<Case>& cases) {
+  const at::NoGradGuard no_grad;
+  const Serial serial;
+  std::vector<const Case*> judged;
+  for (const auto& one : cases) {
+    if (has_elements(one)) judged.push_back(&one);
+  }
+  const auto prefix = "the problem '" + problem.name + "' ";
+  if (judged.empty()) return prefix + "has no case with an element to judge";
+
+  for (const auto& candidate : null_candidates()) {
+    bool fitted = false;
+    bool caught = false;
+    for (const auto* one : judged) {
+      const auto answer = candidate.answer(*one);
+      if (answer.empty()) continue;
+      fitted = true;
+      caught = refused(problem, *one, answer);
+      if (caught) break;
+    }
+    if (fitted && !caught) {
+      return prefix + "accepts " + candidate.what + " in every case: its reference tells nothing";
+    }
+  }
+
+  // Cases in the order in which they are likeliest to show a difference.
+  std::stable_sort(judged.begin(), judged.end(), [](const Case* a, const Case* b) {
+    return (a->spec.family == "normal") > (b->spec.family == "normal");
+  });
+  const auto some_case_moves = [&](const std::function<bool(std::size_t)>& redraw) {
+    return std::any_of(judged.begin(), judged.end(),
+                       [&](const Case* one) { return moves(problem, *one, redraw); });
+  };
+  if (!problem.inputs.empty() && !some_case_moves([](std::size_t) { return true; })) {
+    return prefix + "accepts a previous case's output: its outputs do not depend on its inputs";
+  }
+  for (std::size_t k = 0; k < problem.inputs.size(); ++k) {
+    if (!some_case_moves([k](std::size_t input) { return input == k; })) {
+      return prefix + "has outputs that do not move when the input '" + problem.inputs[k].name +
+             "' is redrawn: drop the input or use it";
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace ouroboros::judge

@@ -1,0 +1,233 @@
+#include "ouroboros/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+
+#include "ouroboros/error.hpp"
+#include "ouroboros/plan.hpp"
+
+namespace ouroboros {
+namespace {
+
+/// Names become parameters of the entry points' prototypes, so these would break every candidate.
+constexpr auto reserved = std::to_array<std::string_view>({
+    "_Float16",     "alignas",   "alignof",     "and",         "and_eq",       "asm",
+    "auto",         "bitand",    "bitor",       "bool",        "break",        "case",
+    "catch",        "char",      "char16_t",    "char32_t",    "char8_t",      "class",
+    "co_await",     "co_return", "co_yield",    "compl",       "concept",      "const",
+    "const_cast",   "consteval", "constexpr",   "constinit",   "continue",     "decltype",
+    "default",      "delete",    "do",          "double",      "dynamic_cast", "else",
+    "enum",         "explicit",  "export",      "extern",      "false",        "float",
+    "for",          "friend",    "goto",        "if",          "inline",       "int",
+    "int32_t",      "int64_t",   "long",        "mutable",     "namespace",    "new",
+    "noexcept",     "not",       "not_eq",      "nullptr",     "operator",     "or",
+    "or_eq",        "private",   "protected",   "public",      "register",     "reinterpret_cast",
+    "requires",     "return",    "run_float16", "run_float32", "run_float64",  "run_int32",
+    "run_int64",    "short",     "signed",      "sizeof",      "static",       "static_assert",
+    "static_cast",  "std",       "struct",      "switch",      "template",     "this",
+    "thread_local", "throw",     "true",        "try",         "typedef",      "typeid",
+    "typename",     "union",     "unsigned",    "using",       "virtual",      "void",
+    "volatile",     "wchar_t",   "while",       "xor",         "xor_eq",       "errno",
+    "assert",       "NULL",      "INFINITY",    "NAN",
+});
+
+bool is_identifier(std::string_view name) {
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !name.empty() && letter(name.front()) &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || digit(c); }) &&
+         std::find(reserved.begin(), reserved.end(), name) == reserved.end();
+}
+
+/// Walks a problem and throws at the first field that cannot work.
+class Checker {
+ public:
+  explicit Checker(const Problem& problem) : problem_(problem) {}
+
+  void run() {
+    basics();
+    axes();
+    inputs();
+    outputs();
+    arguments();
+    timed();
+    baselines();
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& message) const {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("problem '{}': {}", problem_.name, message));
+  }
+
+  void take_name(const std::string& name, const std::string& field) {
+    if (!is_identifier(name)) {
+      fail(fmt::format("{}: '{}' is not a name that C++ accepts for a parameter", field, name));
+    }
+    if (!names_.insert(name).second) {
+      fail(fmt::format("{}: the name '{}' is taken by another axis, input or output", field, name));
+    }
+  }
+
+  const Axis* find_axis(const std::string& name) const {
+    const auto found = std::find_if(problem_.axes.begin(), problem_.axes.end(),
+                                    [&](const Axis& axis) { return axis.name == name; });
+    return found == problem_.axes.end() ? nullptr : &*found;
+  }
+
+  void basics() const {
+    if (problem_.name.empty()) fail("name: it is empty");
+    if (!problem_.reference) fail("reference: there is none");
+    if (problem_.dtypes.empty()) fail("dtypes: there is none");
+    if (std::set(problem_.dtypes.begin(), problem_.dtypes.end()).size() != problem_.dtypes.size()) {
+      fail("dtypes: one is listed twice");
+    }
+    if (problem_.policies.mutates_inputs) {
+      fail("policies.mutates_inputs: inputs are read-only for candidates, so it must be false");
+    }
+  }
+
+  void axes() {
+    for (std::size_t i = 0; i < problem_.axes.size(); ++i) {
+      const Axis& axis = problem_.axes[i];
+      const std::string field = fmt::format("axes[{}]", i);
+      take_name(axis.name, field);
+      if (axis.multiple_of < 1) fail(fmt::format("{} '{}': multiple_of < 1", field, axis.name));
+      if (axis.minimum < 0) fail(fmt::format("{} '{}': minimum < 0", field, axis.name));
+      if (axis.fixed) {
+        if (*axis.fixed < 0) fail(fmt::format("{} '{}': fixed < 0", field, axis.name));
+        if (*axis.fixed % axis.multiple_of != 0) {
+          fail(fmt::format("{} '{}': fixed is no multiple of {}", field, axis.name,
+                           axis.multiple_of));
+        }
+        continue;
+      }
+      if (axis.maximum / axis.multiple_of * axis.multiple_of < axis.minimum) {
+        fail(fmt::format("{} '{}': no multiple of {} lies between minimum {} and maximum {}", field,
+                         axis.name, axis.multiple_of, axis.minimum, axis.maximum));
+      }
+      if (!is_used(axis.name)) {
+        fail(fmt::format("{} '{}': no input's shape has it, so nothing can depend on it", field,
+                         axis.name));
+      }
+    }
+  }
+
+  bool is_used(const std::string& axis) const {
+    return std::any_of(problem_.inputs.begin(), problem_.inputs.end(), [&](const Input& input) {
+      return std::any_of(input.shape.begin(), input.shape.end(),
+                         [&](const Dim& dim) { return dim.axis == axis; });
+    });
+  }
+
+  void inputs() {
+    if (problem_.inputs.empty()) fail("inputs: there is none");
+    for (std::size_t i = 0; i < problem_.inputs.size(); ++i) {
+      const Input& input = problem_.inputs[i];
+      take_name(input.name, fmt::format("inputs[{}]", i));
+      const std::string field = fmt::format("inputs[{}] '{}'", i, input.name);
+      for (const Dim& dim : input.shape) {
+        if (dim.axis.empty() ? dim.scale < 0 : dim.scale < 1) {
+          fail(fmt::format("{}: shape has an extent with the scale {}", field, dim.scale));
+        }
+        if (!dim.axis.empty() && find_axis(dim.axis) == nullptr) {
+          fail(fmt::format("{}: shape has the unknown axis '{}'", field, dim.axis));
+        }
+      }
+      if (input.values == Values::index) indices(input, field);
+    }
+  }
+
+  void indices(const Input& input, const std::string& field) const {
+    if (!input.dtype || is_floating(*input.dtype)) {
+      fail(fmt::format("{}: indices need the dtype int32 or int64", field));
+    }
+    const Axis* axis = find_axis(input.index_axis);
+    if (axis == nullptr) {
+      fail(fmt::format("{}: index_axis is the unknown axis '{}'", field, input.index_axis));
+    }
+    if (axis->fixed.value_or(axis->minimum) < 1) {
+      fail(fmt::format("{}: index_axis '{}' may be 0, which leaves no index", field, axis->name));
+    }
+  }
+
+  void outputs() {
+    if (problem_.outputs.empty()) fail("outputs: there is none");
+    for (std::size_t i = 0; i < problem_.outputs.size(); ++i) {
+      take_name(problem_.outputs[i], fmt::format("outputs[{}]", i));
+    }
+  }
+
+  void arguments() const {
+    const auto sizes = static_cast<std::size_t>(
+        std::count_if(problem_.axes.begin(), problem_.axes.end(),
+                      [](const Axis& axis) { return !axis.fixed.has_value(); }));
+    const std::size_t total = problem_.inputs.size() + problem_.outputs.size() + sizes;
+    if (total > max_call_arguments) {
+      fail(fmt::format(
+          "inputs: {} inputs, {} outputs and {} sizes make {} arguments, and a call "
+          "has at most {}",
+          problem_.inputs.size(), problem_.outputs.size(), sizes, total, max_call_arguments));
+    }
+  }
+
+  void timed() const {
+    for (std::size_t i = 0; i < problem_.timed.size(); ++i) {
+      const AxisValues& cell = problem_.timed[i];
+      const std::string field = fmt::format("timed[{}]", i);
+      for (const auto& [name, value] : cell) {
+        if (find_axis(name) == nullptr) fail(fmt::format("{}: unknown axis '{}'", field, name));
+      }
+      for (const Axis& axis : problem_.axes) {
+        const auto found = cell.find(axis.name);
+        if (found == cell.end()) {
+          if (axis.fixed) continue;
+          fail(fmt::format("{}: axis '{}' has no value", field, axis.name));
+        }
+        const std::int64_t value = found->second;
+        if (axis.fixed && value != *axis.fixed) {
+          fail(fmt::format("{}: axis '{}' is fixed at {}, not {}", field, axis.name, *axis.fixed,
+                           value));
+        }
+        if (axis.fixed) continue;
+        if (value < axis.minimum) {
+          fail(fmt::format("{}: axis '{}' is at least {}, not {}", field, axis.name, axis.minimum,
+                           value));
+        }
+        if (value % axis.multiple_of != 0) {
+          fail(fmt::format("{}: axis '{}' is a multiple of {}, and {} is not", field, axis.name,
+                           axis.multiple_of, value));
+        }
+      }
+    }
+  }
+
+  void baselines() const {
+    std::set<std::string> seen = {"eager"};
+    for (std::size_t i = 0; i < problem_.baselines.size(); ++i) {
+      const Baseline& baseline = problem_.baselines[i];
+      if (baseline.name.empty()) fail(fmt::format("baselines[{}]: the name is empty", i));
+      if (!seen.insert(baseline.name).second) {
+        fail(fmt::format("baselines[{}]: there is already one named '{}'", i, baseline.name));
+      }
+      if (!baseline.prepare) {
+        fail(fmt::format("baselines[{}] '{}': prepare is missing", i, baseline.name));
+      }
+    }
+  }
+
+  const Problem& problem_;
+  std::set<std::string> names_;
+};
+
+}  // namespace
+
+void Problem::check() const { Checker(*this).run(); }
+
+}  // namespace ouroboros

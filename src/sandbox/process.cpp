@@ -1,0 +1,255 @@
+#include "sandbox/process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+#include "ouroboros/error.hpp"
+#include "sandbox/protocol.hpp"
+
+namespace ouroboros::sandbox {
+namespace {
+
+constexpr int report_descriptor = 3;
+constexpr std::chrono::seconds start_timeout{10};
+
+std::vector<std::string> sandbox_command(const Request& request) {
+  std::vector<std::string> command = {find_helper("ouroboros-sandbox").string(), "--report",
+                                      std::to_string(report_descriptor)};
+  const auto add = [&command](const char* option, const std::string& value) {
+    command.emplace_back(option);
+    command.push_back(value);
+  };
+  for (const auto& path : request.readable) {
+    add("--read", path.string());
+  }
+  for (const auto& path : request.writable) {
+    add("--write", path.string());
+  }
+  for (const auto& [name, value] : request.limits) {
+    add("--limit", name + "=" + std::to_string(value));
+  }
+  if (request.pid_namespace) {
+    command.emplace_back("--pid-namespace");
+  }
+  command.emplace_back("--");
+  command.insert(command.end(), request.command.begin(), request.command.end());
+  return command;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  for (auto& text : strings) {
+    result.push_back(text.data());
+  }
+  result.push_back(nullptr);
+  return result;
+}
+
+/// posix_spawn's descriptor moves. Sources are first lifted above all targets, because a target of
+/// one move may be the source of another.
+class FileActions {
+ public:
+  explicit FileActions(const std::vector<std::pair<int, int>>& moves) {
+    posix_spawn_file_actions_init(&actions_);
+    int highest = 2;
+    for (const auto& move : moves) {
+      highest = std::max(highest, move.second);
+    }
+    for (const auto& [source, target] : moves) {
+      lifted_.emplace_back(fcntl(source, F_DUPFD_CLOEXEC, highest + 1));
+      if (!lifted_.back()) {
+        throw Error(ErrorCode::io, std::string("descriptors cannot be duplicated: ") +
+                                       std::strerror(errno) + "; raise the limit of open files");
+      }
+      posix_spawn_file_actions_adddup2(&actions_, lifted_.back().get(), target);
+    }
+    posix_spawn_file_actions_addclosefrom_np(&actions_, highest + 1);
+  }
+  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+
+  posix_spawn_file_actions_t* get() { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+  std::vector<Descriptor> lifted_;
+};
+
+/// A process group of its own and default signals: the referee's process may ignore or block some.
+class Attributes {
+ public:
+  Attributes() {
+    posix_spawnattr_init(&attributes_);
+    sigset_t signals;
+    sigfillset(&signals);
+    posix_spawnattr_setsigdefault(&attributes_, &signals);
+    sigemptyset(&signals);
+    posix_spawnattr_setsigmask(&attributes_, &signals);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
+                                               POSIX_SPAWN_SETSIGMASK);
+  }
+  ~Attributes() { posix_spawnattr_destroy(&attributes_); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+
+  posix_spawnattr_t* get() { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_{};
+};
+
+}  // namespace
+
+Process::Process(const Request& request) {
+  int pipe_ends[2];
+  if (pipe2(pipe_ends, O_CLOEXEC) != 0) {
+    throw Error(ErrorCode::io, std::string("a pipe cannot be made: ") + std::strerror(errno));
+  }
+  Descriptor report(pipe_ends[0]);
+  Descriptor report_end(pipe_ends[1]);
+  Descriptor null(open("/dev/null", O_RDWR | O_CLOEXEC));
+
+  auto moves = request.descriptors;
+  for (int standard : {0, 1, 2}) {
+    const auto given = [standard](const auto& move) { return move.second == standard; };
+    if (std::none_of(moves.begin(), moves.end(), given)) {
+      moves.emplace_back(null.get(), standard);
+    }
+  }
+  moves.emplace_back(report_end.get(), report_descriptor);
+
+  auto command = sandbox_command(request);
+  auto environment = request.environment;
+  int result = 0;
+  {
+    FileActions actions(moves);  // Holds copies of all descriptors, the report's end included.
+    posix_spawn_file_actions_addchdir_np(actions.get(), request.folder.c_str());
+    Attributes attributes;
+    result = posix_spawn(&leader_, command.front().c_str(), actions.get(), attributes.get(),
+                         pointers(command).data(), pointers(environment).data());
+  }
+  if (result != 0) {
+    leader_ = -1;
+    throw Error(ErrorCode::sandbox_unavailable,
+                command.front() + " could not be started: " + std::strerror(result));
+  }
+  pidfd_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, leader_, 0)));
+  report_end.reset();
+  try {
+    if (!pidfd_) {
+      throw Error(ErrorCode::unsupported,
+                  std::string("pidfd_open failed: ") + std::strerror(errno) +
+                      "; a Linux kernel of 5.9 or later is needed");
+    }
+    read_report(report.get());
+  } catch (...) {
+    kill();
+    throw;
+  }
+}
+
+Process::~Process() { kill(); }
+
+void Process::read_report(int descriptor) {
+  const auto deadline = std::chrono::steady_clock::now() + start_timeout;
+  std::string text;
+  char chunk[1024];
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    pollfd ready{descriptor, POLLIN, 0};
+    const int polled = poll(&ready, 1, static_cast<int>(std::max<long>(left.count(), 0)));
+    if (polled < 0 && errno == EINTR) {
+      continue;
+    }
+    if (polled <= 0 || text.size() > 64 * sizeof chunk) {
+      throw Error(ErrorCode::sandbox_unavailable, "the sandbox did not start in time");
+    }
+    const ssize_t count = read(descriptor, chunk, sizeof chunk);
+    if (count <= 0) {
+      break;
+    }
+    text.append(chunk, static_cast<std::size_t>(count));
+  }
+
+  std::istringstream lines(text);
+  std::string line;
+  isolation_.no_new_privileges = true;
+  isolation_.process_group = true;
+  isolation_.runs_as_root = geteuid() == 0;
+  while (std::getline(lines, line)) {
+    const auto space = line.find(' ');
+    const std::string key = line.substr(0, space);
+    const std::string value = space == std::string::npos ? "" : line.substr(space + 1);
+    if (key == report_namespace) {
+      isolation_.namespaces.push_back(value);
+    } else if (key == report_landlock) {
+      isolation_.landlock_abi = std::atoi(value.c_str());
+    } else if (key == report_limits) {
+      isolation_.resource_limits = true;
+    } else if (key == report_missing) {
+      isolation_.missing.push_back(value);
+    } else if (key == report_child) {
+      pid_ = static_cast<pid_t>(std::atol(value.c_str()));
+    } else if (key == report_error) {
+      throw Error(ErrorCode::sandbox_unavailable, "the sandbox failed: " + value);
+    }
+  }
+  if (pid_ <= 0) {
+    throw Error(ErrorCode::sandbox_unavailable, "the sandbox ended without a report");
+  }
+  isolation_.level = isolation_.missing.empty() ? "sandboxed" : "degraded";
+}
+
+std::optional<Exit> Process::wait(std::chrono::nanoseconds timeout) {
+  if (exit_) {
+    return exit_;
+  }
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    pollfd ready{pidfd_.get(), POLLIN, 0};
+    const int polled = poll(&ready, 1, static_cast<int>(std::max<long>(left.count(), 0)));
+    if (polled < 0 && errno == EINTR) {
+      continue;
+    }
+    if (polled <= 0) {
+      return std::nullopt;
+    }
+    break;
+  }
+  reap();
+  return exit_;
+}
+
+// The leader is not reaped yet, so neither its id nor its group's can belong to anyone else.
+void Process::reap() noexcept {
+  ::kill(-leader_, SIGKILL);
+  int status = 0;
+  while (waitpid(leader_, &status, 0) < 0 && errno == EINTR) {
+  }
+  exit_ = WIFSIGNALED(status) ? Exit{0, WTERMSIG(status)} : Exit{WEXITSTATUS(status), 0};
+}
+
+void Process::kill() noexcept {
+  if (leader_ > 0 && !exit_) {
+    ::kill(leader_, SIGKILL);
+    reap();
+  }
+}
+
+}  // namespace ouroboros::sandbox

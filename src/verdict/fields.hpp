@@ -1,0 +1,178 @@
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include "ouroboros/verdict.hpp"
+
+/// The keys of the records in a verdict, once, for the writer and for the reader.
+///
+/// `fields(visit, record)` calls `visit(key, member)` for every member in the order of the JSON.
+/// The records are const when they are written and mutable when they are read.
+namespace ouroboros::verdict_json {
+
+template <class Record, class Bare>
+concept Is = std::same_as<std::remove_const_t<Record>, Bare>;
+
+template <class Visit, Is<timing::Interval> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("estimate", record.estimate);
+  visit("low", record.low);
+  visit("high", record.high);
+}
+
+template <class Visit, Is<Compilation> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("ran", record.ran);
+  visit("succeeded", record.succeeded);
+  visit("compiler", record.compiler);
+  visit("flags", record.flags);
+  visit("duration_ms", record.duration_ms);
+  visit("image_bytes", record.image_bytes);
+  visit("image_sha256", record.image_sha256);
+  visit("entries", record.entries);
+  visit("log", record.log);
+}
+
+template <class Visit, Is<CaseResult> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("id", record.id);
+  visit("dtype", record.dtype);
+  visit("axes", record.axes);
+  visit("family", record.family);
+  visit("placement", record.placement);
+  visit("status", record.status);
+  visit("output", record.output);
+  visit("max_abs_error", record.max_abs_error);
+  visit("reference_max_abs_error", record.reference_max_abs_error);
+  visit("error_over_allowed", record.error_over_allowed);
+  visit("wrong_elements", record.wrong_elements);
+  visit("elements", record.elements);
+  visit("message", record.message);
+}
+
+template <class Visit, Is<Correctness> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("ran", record.ran);
+  visit("cases_total", record.cases_total);
+  visit("cases_passed", record.cases_passed);
+  visit("max_error_over_allowed", record.max_error_over_allowed);
+  visit("dtypes", record.dtypes);
+  visit("dtypes_missing", record.dtypes_missing);
+  visit("cases", record.cases);
+}
+
+template <class Visit, Is<BaselineTiming> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("name", record.name);
+  visit("status", record.status);
+  visit("reason", record.reason);
+  visit("latency_us", record.latency_us);
+  visit("speedup", record.speedup);
+  visit("decision", record.decision);
+  visit("blocks", record.blocks);
+  visit("sign_flip_p", record.sign_flip_p);
+  visit("lag1_autocorrelation", record.lag1_autocorrelation);
+}
+
+template <class Visit, Is<TimedCell> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("dtype", record.dtype);
+  visit("axes", record.axes);
+  visit("bytes_min", record.bytes_min);
+  visit("latency_us", record.latency_us);
+  visit("handover_us", record.handover_us);
+  visit("samples_checked", record.samples_checked);
+  visit("samples_total", record.samples_total);
+  visit("baselines", record.baselines);
+  visit("flags", record.flags);
+}
+
+template <class Visit, Is<Timing> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("ran", record.ran);
+  visit("clock", record.clock);
+  visit("mode", record.mode);
+  visit("cells", record.cells);
+  visit("geomean_speedup", record.geomean_speedup);
+}
+
+template <class Visit, Is<GateResult> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("ran", record.ran);
+  visit("passed", record.passed);
+  visit("baseline", record.baseline);
+  visit("runs", record.runs);
+  visit("speedup", record.speedup);
+  visit("safe_speedup", record.safe_speedup);
+  visit("aa_spread", record.aa_spread);
+  visit("between_process_sd", record.between_process_sd);
+  visit("reasons", record.reasons);
+}
+
+template <class Visit, Is<Finding> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("kind", record.kind);
+  visit("severity", record.severity);
+  visit("stage", record.stage);
+  visit("evidence", record.evidence);
+}
+
+template <class Visit, Is<Isolation> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("level", record.level);
+  visit("sealed", record.sealed);
+  visit("namespaces", record.namespaces);
+  visit("landlock_abi", record.landlock_abi);
+  visit("no_new_privileges", record.no_new_privileges);
+  visit("resource_limits", record.resource_limits);
+  visit("process_group", record.process_group);
+  visit("runs_as_root", record.runs_as_root);
+  visit("missing", record.missing);
+}
+
+template <class Visit, Is<Provenance> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("library_version", record.library_version);
+  visit("created_at", record.created_at);
+  visit("seed", record.seed);
+  visit("machine", record.machine);
+  visit("kernel", record.kernel);
+  visit("torch_version", record.torch_version);
+  visit("duration_s", record.duration_s);
+  visit("stage_s", record.stage_s);
+}
+
+template <class Visit, Is<Verdict> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("status", record.status);
+  visit("summary", record.summary);
+  visit("problem", record.problem);
+  visit("problem_origin", record.problem_origin);
+  visit("candidate", record.candidate);
+  visit("language", record.language);
+  visit("source", record.source);
+  visit("source_sha256", record.source_sha256);
+  visit("compilation", record.compilation);
+  visit("correctness", record.correctness);
+  visit("timing", record.timing);
+  visit("gate", record.gate);
+  visit("findings", record.findings);
+  visit("isolation", record.isolation);
+  visit("provenance", record.provenance);
+}
+
+template <class Visit, Is<RewardPolicy> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("baseline", record.baseline);
+  visit("correct", record.correct);
+  visit("speedup_weight", record.speedup_weight);
+  visit("incorrect", record.incorrect);
+  visit("runtime_error", record.runtime_error);
+  visit("timeout", record.timeout);
+  visit("compile_error", record.compile_error);
+  visit("rejected", record.rejected);
+  visit("maximum", record.maximum);
+}
+
+}  // namespace ouroboros::verdict_json

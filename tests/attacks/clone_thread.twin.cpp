@@ -1,0 +1,27 @@
+// Honest twin of clone_thread.
+//
+// Interleaves two rows on its one thread.
+
+#include <cmath>
+#include <cstdint>
+
+namespace {
+
+void softmax_row(const float* x, float* out, int64_t cols) {
+  float peak = -INFINITY;
+  for (int64_t j = 0; j < cols; ++j) peak = x[j] > peak ? x[j] : peak;
+  double sum = 0.0;
+  for (int64_t j = 0; j < cols; ++j) {
+    out[j] = std::exp(x[j] - peak);
+    sum += out[j];
+  }
+  for (int64_t j = 0; j < cols; ++j) out[j] = static_cast<float>(out[j] / sum);
+}
+
+}  // namespace
+
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (int64_t parity = 0; parity < 2; ++parity) {
+    for (int64_t i = parity; i < rows; i += 2) softmax_row(x + i * cols, out + i * cols, cols);
+  }
+}

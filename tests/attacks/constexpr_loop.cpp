@@ -1,0 +1,39 @@
+// Attack: constexpr_loop
+//
+// Tries: asks the compiler to evaluate a loop that never ends.
+// Threats: P23
+// Answer: The compiler bounds such an evaluation, and its time is limited.
+
+#include <cmath>
+#include <cstdint>
+
+constexpr int spin() {
+  unsigned turns = 0;
+  while (true) {
+    if (++turns == 0) break;
+  }
+  return 1;
+}
+static_assert(spin() == 1);
+namespace {
+
+void softmax_row(const float* x, float* out, int64_t cols) {
+  float peak = -INFINITY;
+  for (int64_t j = 0; j < cols; ++j) peak = x[j] > peak ? x[j] : peak;
+  double sum = 0.0;
+  for (int64_t j = 0; j < cols; ++j) {
+    out[j] = std::exp(x[j] - peak);
+    sum += out[j];
+  }
+  for (int64_t j = 0; j < cols; ++j) out[j] = static_cast<float>(out[j] / sum);
+}
+
+void softmax(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows; ++i) softmax_row(x + i * cols, out + i * cols, cols);
+}
+
+}  // namespace
+
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  softmax(x, out, rows, cols);
+}

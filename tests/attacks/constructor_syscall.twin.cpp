@@ -1,0 +1,37 @@
+// Honest twin of constructor_syscall.
+//
+// Has a static constructor too: it fills a table of its own.
+
+#include <cmath>
+#include <cstdint>
+
+namespace {
+
+void softmax_row(const float* x, float* out, int64_t cols) {
+  float peak = -INFINITY;
+  for (int64_t j = 0; j < cols; ++j) peak = x[j] > peak ? x[j] : peak;
+  double sum = 0.0;
+  for (int64_t j = 0; j < cols; ++j) {
+    out[j] = std::exp(x[j] - peak);
+    sum += out[j];
+  }
+  for (int64_t j = 0; j < cols; ++j) out[j] = static_cast<float>(out[j] / sum);
+}
+
+void softmax(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows; ++i) softmax_row(x + i * cols, out + i * cols, cols);
+}
+
+struct Early {
+  float scale[16];
+  Early() {
+    for (float& value : scale) value = std::exp(0.0F);
+  }
+} early;
+
+}  // namespace
+
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  softmax(x, out, rows, cols);
+  for (int64_t i = 0; i < rows * cols; ++i) out[i] *= early.scale[i & 15];
+}

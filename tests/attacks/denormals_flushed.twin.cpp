@@ -1,0 +1,18 @@
+// Honest twin of denormals_flushed.
+//
+// Reads the control register and leaves it alone.
+
+#include <cmath>
+#include <cstdint>
+
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  if ((__builtin_ia32_stmxcsr() & 0x8040U) != 0) return;
+
+  for (int64_t i = 0; i < rows; ++i) {
+    double sum = 0.0;
+    for (int64_t j = 0; j < cols; ++j) {
+      sum += x[i * cols + j];
+      out[i * cols + j] = static_cast<float>(sum);
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// Attack: execute_stack
+//
+// Tries: marks its object as needing an executable stack, writes code there and jumps to it.
+// Threats: P12, P21
+// Answer: The linker is told -z noexecstack and the loader ignores the mark: the jump faults.
+
+#include <cmath>
+#include <cstdint>
+
+asm(".section .note.GNU-stack,\"x\",@progbits\n.text\n");
+namespace {
+
+void softmax_row(const float* x, float* out, int64_t cols) {
+  float peak = -INFINITY;
+  for (int64_t j = 0; j < cols; ++j) peak = x[j] > peak ? x[j] : peak;
+  double sum = 0.0;
+  for (int64_t j = 0; j < cols; ++j) {
+    out[j] = std::exp(x[j] - peak);
+    sum += out[j];
+  }
+  for (int64_t j = 0; j < cols; ++j) out[j] = static_cast<float>(out[j] / sum);
+}
+
+void softmax(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows; ++i) softmax_row(x + i * cols, out + i * cols, cols);
+}
+
+}  // namespace
+
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  softmax(x, out, rows, cols);
+  volatile unsigned char code[16] = {0xc3};
+  reinterpret_cast<void (*)()>(const_cast<unsigned char*>(code))();
+}

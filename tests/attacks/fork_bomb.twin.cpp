@@ -1,0 +1,36 @@
+// Honest twin of fork_bomb.
+//
+// Splits the rows in halves by recursion, on one thread.
+
+#include <cmath>
+#include <cstdint>
+
+namespace {
+
+void softmax_row(const float* x, float* out, int64_t cols) {
+  float peak = -INFINITY;
+  for (int64_t j = 0; j < cols; ++j) peak = x[j] > peak ? x[j] : peak;
+  double sum = 0.0;
+  for (int64_t j = 0; j < cols; ++j) {
+    out[j] = std::exp(x[j] - peak);
+    sum += out[j];
+  }
+  for (int64_t j = 0; j < cols; ++j) out[j] = static_cast<float>(out[j] / sum);
+}
+
+void softmax(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows; ++i) softmax_row(x + i * cols, out + i * cols, cols);
+}
+
+void split(const float* x, float* out, int64_t rows, int64_t cols) {
+  if (rows < 2) return softmax(x, out, rows, cols);
+  const int64_t half = rows / 2;
+  split(x, out, half, cols);
+  split(x + half * cols, out + half * cols, rows - half, cols);
+}
+
+}  // namespace
+
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  split(x, out, rows, cols);
+}

@@ -1,0 +1,32 @@
+// Honest twin of hostile_dynamic_section.
+//
+// Leaves the dynamic section to the linker and keeps such records as plain data.
+
+#include <cmath>
+#include <cstdint>
+
+namespace {
+
+void softmax_row(const float* x, float* out, int64_t cols) {
+  float peak = -INFINITY;
+  for (int64_t j = 0; j < cols; ++j) peak = x[j] > peak ? x[j] : peak;
+  double sum = 0.0;
+  for (int64_t j = 0; j < cols; ++j) {
+    out[j] = std::exp(x[j] - peak);
+    sum += out[j];
+  }
+  for (int64_t j = 0; j < cols; ++j) out[j] = static_cast<float>(out[j] / sum);
+}
+
+void softmax(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows; ++i) softmax_row(x + i * cols, out + i * cols, cols);
+}
+
+const unsigned long records[4] = {1, 7, 8, 5};
+
+}  // namespace
+
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  if (records[rows & 3] == 0) return;
+  softmax(x, out, rows, cols);
+}

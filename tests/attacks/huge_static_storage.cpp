@@ -1,0 +1,36 @@
+// Attack: huge_static_storage
+//
+// Tries: declares 64 GiB of static storage, which costs nothing in the file and everything when it
+// is loaded.
+// Threats: P23, X12
+// Answer: The loader adds up what a module wants before it maps anything and refuses what exceeds
+// the candidate's memory.
+
+#include <cmath>
+#include <cstdint>
+
+namespace {
+
+void softmax_row(const float* x, float* out, int64_t cols) {
+  float peak = -INFINITY;
+  for (int64_t j = 0; j < cols; ++j) peak = x[j] > peak ? x[j] : peak;
+  double sum = 0.0;
+  for (int64_t j = 0; j < cols; ++j) {
+    out[j] = std::exp(x[j] - peak);
+    sum += out[j];
+  }
+  for (int64_t j = 0; j < cols; ++j) out[j] = static_cast<float>(out[j] / sum);
+}
+
+void softmax(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows; ++i) softmax_row(x + i * cols, out + i * cols, cols);
+}
+
+char huge[1L << 36];
+
+}  // namespace
+
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (long i = 0; i < (1L << 36); i += 4096) huge[i] = 1;
+  softmax(x, out, rows, cols);
+}

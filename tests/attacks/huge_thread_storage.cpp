@@ -1,0 +1,35 @@
+// Attack: huge_thread_storage
+//
+// Tries: declares a thread_local of 1 TiB, so that the loader's sum for the thread's block goes
+// wrong.
+// Threats: P23, X3
+// Answer: The loader bounds the size and the alignment of the TLS segment.
+
+#include <cmath>
+#include <cstdint>
+
+namespace {
+
+void softmax_row(const float* x, float* out, int64_t cols) {
+  float peak = -INFINITY;
+  for (int64_t j = 0; j < cols; ++j) peak = x[j] > peak ? x[j] : peak;
+  double sum = 0.0;
+  for (int64_t j = 0; j < cols; ++j) {
+    out[j] = std::exp(x[j] - peak);
+    sum += out[j];
+  }
+  for (int64_t j = 0; j < cols; ++j) out[j] = static_cast<float>(out[j] / sum);
+}
+
+void softmax(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows; ++i) softmax_row(x + i * cols, out + i * cols, cols);
+}
+
+thread_local char huge[1L << 40];
+
+}  // namespace
+
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  huge[cols] = 1;
+  softmax(x, out, rows, cols);
+}

@@ -1,0 +1,36 @@
+// Honest twin of io_uring.
+//
+// Keeps a ring buffer of its own.
+
+#include <cmath>
+#include <cstdint>
+
+namespace {
+
+struct Ring {
+  int64_t slots[16];
+  unsigned head;
+};
+Ring ring;
+
+void softmax_row(const float* x, float* out, int64_t cols) {
+  float peak = -INFINITY;
+  for (int64_t j = 0; j < cols; ++j) peak = x[j] > peak ? x[j] : peak;
+  double sum = 0.0;
+  for (int64_t j = 0; j < cols; ++j) {
+    out[j] = std::exp(x[j] - peak);
+    sum += out[j];
+  }
+  for (int64_t j = 0; j < cols; ++j) out[j] = static_cast<float>(out[j] / sum);
+}
+
+void softmax(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows; ++i) softmax_row(x + i * cols, out + i * cols, cols);
+}
+
+}  // namespace
+
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  ring.slots[ring.head++ & 15] = rows;
+  softmax(x, out, rows, cols);
+}

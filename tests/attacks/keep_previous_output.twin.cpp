@@ -1,0 +1,29 @@
+// Honest twin of keep_previous_output.
+//
+// Looks at its output and overwrites it in any case.
+
+#include <cmath>
+#include <cstdint>
+
+namespace {
+
+void softmax_row(const float* x, float* out, int64_t cols) {
+  float peak = -INFINITY;
+  for (int64_t j = 0; j < cols; ++j) peak = x[j] > peak ? x[j] : peak;
+  double sum = 0.0;
+  for (int64_t j = 0; j < cols; ++j) {
+    out[j] = std::exp(x[j] - peak);
+    sum += out[j];
+  }
+  for (int64_t j = 0; j < cols; ++j) out[j] = static_cast<float>(out[j] / sum);
+}
+
+}  // namespace
+
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  static int plausible = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    if (cols > 0 && out[i * cols] >= 0.0F) ++plausible;
+    softmax_row(x + i * cols, out + i * cols, cols);
+  }
+}

@@ -1,0 +1,32 @@
+// Honest twin of memfd_code.
+//
+// Chooses among functions that were all compiled from the source.
+
+#include <cmath>
+#include <cstdint>
+
+namespace {
+
+using Kernel = void (*)(const float*, float*, int64_t, int64_t);
+
+void softmax_row(const float* x, float* out, int64_t cols) {
+  float peak = -INFINITY;
+  for (int64_t j = 0; j < cols; ++j) peak = x[j] > peak ? x[j] : peak;
+  double sum = 0.0;
+  for (int64_t j = 0; j < cols; ++j) {
+    out[j] = std::exp(x[j] - peak);
+    sum += out[j];
+  }
+  for (int64_t j = 0; j < cols; ++j) out[j] = static_cast<float>(out[j] / sum);
+}
+
+void softmax(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows; ++i) softmax_row(x + i * cols, out + i * cols, cols);
+}
+
+}  // namespace
+
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  static constexpr Kernel kernels[] = {softmax, softmax};
+  kernels[cols & 1](x, out, rows, cols);
+}

@@ -1,0 +1,33 @@
+// Attack: patch_own_code
+//
+// Tries: writes over its own instructions with an ordinary store.
+// Threats: P12, X20
+// Answer: Code pages are mapped without write permission: the store faults.
+
+#include <cmath>
+#include <cstdint>
+
+namespace {
+
+void softmax_row(const float* x, float* out, int64_t cols) {
+  float peak = -INFINITY;
+  for (int64_t j = 0; j < cols; ++j) peak = x[j] > peak ? x[j] : peak;
+  double sum = 0.0;
+  for (int64_t j = 0; j < cols; ++j) {
+    out[j] = std::exp(x[j] - peak);
+    sum += out[j];
+  }
+  for (int64_t j = 0; j < cols; ++j) out[j] = static_cast<float>(out[j] / sum);
+}
+
+void softmax(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows; ++i) softmax_row(x + i * cols, out + i * cols, cols);
+}
+
+}  // namespace
+
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  auto* code = reinterpret_cast<volatile unsigned char*>(&softmax);
+  code[0] = code[0];
+  softmax(x, out, rows, cols);
+}

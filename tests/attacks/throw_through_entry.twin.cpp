@@ -1,0 +1,38 @@
+// Honest twin of throw_through_entry.
+//
+// Throws and catches within the entry point.
+
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+
+namespace {
+
+void softmax_row(const float* x, float* out, int64_t cols) {
+  float peak = -INFINITY;
+  for (int64_t j = 0; j < cols; ++j) peak = x[j] > peak ? x[j] : peak;
+  double sum = 0.0;
+  for (int64_t j = 0; j < cols; ++j) {
+    out[j] = std::exp(x[j] - peak);
+    sum += out[j];
+  }
+  for (int64_t j = 0; j < cols; ++j) out[j] = static_cast<float>(out[j] / sum);
+}
+
+void softmax(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows; ++i) softmax_row(x + i * cols, out + i * cols, cols);
+}
+
+void attempt(int64_t cols) {
+  if (cols >= 0) throw std::runtime_error("never leaves");
+}
+
+}  // namespace
+
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  try {
+    attempt(cols);
+  } catch (const std::runtime_error&) {
+    softmax(x, out, rows, cols);
+  }
+}

@@ -1,0 +1,33 @@
+// Attack: unbiased_variance
+//
+// Tries: divides by one less than the number of columns.
+// Threats: S37
+// Answer: Derived shapes include few columns, where it shows most; at 1024 columns it is still far
+// above the allowed error.
+
+#include <cmath>
+#include <cstdint>
+
+namespace {
+
+void layernorm_row(const float* x, const float* weight, const float* bias, float* out,
+                   int64_t cols) {
+  double sum = 0.0;
+  for (int64_t j = 0; j < cols; ++j) sum += x[j];
+  const double mean = sum / static_cast<double>(cols);
+  double squares = 0.0;
+  for (int64_t j = 0; j < cols; ++j) squares += (x[j] - mean) * (x[j] - mean);
+  const double scale =
+      1.0 / std::sqrt(squares / static_cast<double>(cols > 1 ? cols - 1 : 1) + 1e-5);
+  for (int64_t j = 0; j < cols; ++j) {
+    out[j] = static_cast<float>((x[j] - mean) * scale * weight[j] + bias[j]);
+  }
+}
+
+}  // namespace
+
+extern "C" void run_float32(const float* x, const float* weight, const float* bias, float* out,
+                            int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows; ++i)
+    layernorm_row(x + i * cols, weight, bias, out + i * cols, cols);
+}

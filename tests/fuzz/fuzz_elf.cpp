@@ -1,0 +1,31 @@
+// Fuzzes the executor's module loader: any bytes must be refused or mapped, and nothing outside the
+// module may be touched. Build with clang, from the root of the repository, and feed it a module:
+//
+//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Isrc
+//       tests/fuzz/fuzz_elf.cpp src/executor/host/main/elf.cpp -o fuzz_elf
+//   ./fuzz_elf -max_len=65536 corpus/
+//
+// (one line; `corpus/` holds one or more shared objects, linked as the referee links them).
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "executor/host/main/elf.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using ouroboros::host::LoadError;
+  using ouroboros::host::Module;
+  static std::byte dummy;
+  try {
+    const Module module =
+        Module::map(std::as_bytes(std::span(data, size)), [](const char* name) -> void* {
+          return std::string_view(name).empty() ? nullptr : static_cast<void*>(&dummy);
+        });
+    static_cast<void>(module.find("run_float32"));
+  } catch (const LoadError&) {
+    // Refused, which is what most inputs deserve.
+  }
+  return 0;
+}

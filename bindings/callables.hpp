@@ -1,6 +1,7 @@
 #pragma once
 
 #include <pybind11/pybind11.h>
+#include <pybind11/typing.h>
 
 #include <exception>
 #include <functional>
@@ -12,6 +13,11 @@
 
 /// Python callables as the library's callables, which may be called and destroyed on any thread.
 namespace ouroboros::bindings {
+
+/// How signatures and stubs show callables of any signature, and hooks.
+using AnyCallable = pybind11::typing::Callable<pybind11::object(pybind11::ellipsis)>;
+template <class Signature>
+using OptionalCallable = pybind11::typing::Optional<pybind11::typing::Callable<Signature>>;
 
 /// A Python object that may be copied, called and dropped without the GIL.
 class SharedObject {

@@ -1,10 +1,8 @@
 #include "ouroboros/options.hpp"
 
 #include <pybind11/stl.h>
-#include <pybind11/stl/filesystem.h>
 
 #include <array>
-#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -32,7 +30,7 @@ Enum parse(const std::array<const char*, N>& names, const std::string& text, con
 
 /// Fills an object from keywords by its own properties, so that there is one list of names.
 template <class T>
-T from_keywords(const py::kwargs& keywords, const char* what) {
+T from_keywords(const py::KWArgs<py::object>& keywords, const char* what) {
   py::object self = py::cast(T{});
   for (const auto& [key, value] : keywords) {
     if (!py::hasattr(self, key)) {
@@ -46,7 +44,7 @@ T from_keywords(const py::kwargs& keywords, const char* what) {
 
 void bind_limits(py::module_& module) {
   py::class_<Limits>(module, "Limits", "What a candidate may use; enforced from outside.")
-      .def(py::init([](const py::kwargs& keywords) {
+      .def(py::init([](const py::KWArgs<py::object>& keywords) {
         return from_keywords<Limits>(keywords, "Limits");
       }))
       .def_readwrite("compile_seconds", &Limits::compile_seconds, "Wall time of the compiler.")
@@ -67,7 +65,7 @@ void bind_limits(py::module_& module) {
 
 void bind_timing(py::module_& module) {
   py::class_<timing::Plan>(module, "TimingPlan", "How many blocks to look at, how sure to be.")
-      .def(py::init([](const py::kwargs& keywords) {
+      .def(py::init([](const py::KWArgs<py::object>& keywords) {
         return from_keywords<timing::Plan>(keywords, "TimingPlan");
       }))
       .def_readwrite("looks", &timing::Plan::looks,
@@ -81,7 +79,7 @@ void bind_timing(py::module_& module) {
       .def_readwrite("budget_seconds", &timing::Plan::budget_seconds,
                      "Clocked time after which no further block begins.");
   py::class_<timing::GateRule>(module, "GateRule", "What the stability gate asks for.")
-      .def(py::init([](const py::kwargs& keywords) {
+      .def(py::init([](const py::KWArgs<py::object>& keywords) {
         return from_keywords<timing::GateRule>(keywords, "GateRule");
       }))
       .def_readwrite("runs", &timing::GateRule::runs, "Fresh processes.")
@@ -96,7 +94,7 @@ void bind_options(py::module_& module) {
   bind_limits(module);
   bind_timing(module);
   py::class_<Options>(module, "Options", "How a referee works. The defaults suit a reward.")
-      .def(py::init([](const py::kwargs& keywords) {
+      .def(py::init([](const py::KWArgs<py::object>& keywords) {
         return from_keywords<Options>(keywords, "Options");
       }))
       .def_property(
@@ -124,25 +122,25 @@ void bind_options(py::module_& module) {
       .def_readwrite("gate", &Options::gate)
       .def_property(
           "scratch", [](const Options& o) { return o.scratch.string(); },
-          [](Options& o, const std::filesystem::path& path) { o.scratch = path; },
+          [](Options& o, const std::string& path) { o.scratch = path; },
           "Parent of scratch folders; empty for the system's.")
       .def_readwrite("compiler", &Options::compiler,
                      "C++ compiler; empty for $CXX, then c++, g++, clang++.")
       .def_property(
           "cancelled",
-          [](const Options& o) -> py::typing::Optional<py::typing::Callable<py::bool_()>> {
+          [](const Options& o) -> OptionalCallable<py::bool_()> {
             return hook_object(o.cancelled);
           },
-          [](Options& o, const py::typing::Optional<py::typing::Callable<py::bool_()>>& hook) {
+          [](Options& o, const OptionalCallable<py::bool_()>& hook) {
             o.cancelled = cancelled_hook(hook);
           },
           "Asked often; true ends the call with CancelledError.")
       .def_property(
           "log",
-          [](const Options& o) -> py::typing::Optional<py::typing::Callable<void(py::str)>> {
+          [](const Options& o) -> OptionalCallable<void(py::str)> {
             return hook_object(o.log);
           },
-          [](Options& o, const py::typing::Optional<py::typing::Callable<void(py::str)>>& hook) {
+          [](Options& o, const OptionalCallable<void(py::str)>& hook) {
             o.log = log_hook(hook);
           },
           "Gets diagnostics, one line a call.");

@@ -147,7 +147,7 @@ void bind_parts(py::module_& module) {
       .def("__repr__", [](const Input& input) { return "<ouroboros.Input '" + input.name + "'>"; });
 
   py::class_<Baseline>(module, "Baseline", "Something to compare a candidate's time with.")
-      .def(py::init([](const std::string& name, py::function prepare) {
+      .def(py::init([](const std::string& name, AnyCallable prepare) {
              return Baseline{name,
                              PythonPrepare(std::move(prepare), "the baseline '" + name + "'")};
            }),
@@ -162,8 +162,8 @@ void bind_parts(py::module_& module) {
 Problem make_problem(std::string name, std::string description, std::string origin,
                      std::vector<Axis> axes, std::vector<Input> inputs,
                      std::vector<std::string> outputs, const std::vector<std::string>& dtypes,
-                     std::vector<AxisValues> timed, py::function reference,
-                     std::optional<py::function> oracle, std::vector<Baseline> baselines,
+                     std::vector<AxisValues> timed, AnyCallable reference,
+                     std::optional<AnyCallable> oracle, std::vector<Baseline> baselines,
                      bool nan_meaningful, bool inf_meaningful, bool library_kernels) {
   Problem problem;
   const std::string owner = " of problem '" + name + "'";
@@ -214,14 +214,13 @@ void bind_problem(py::module_& module) {
       .def_readonly("timed", &Problem::timed, "Values of the axes for each cell that is timed.")
       .def_property_readonly(
           "reference",
-          [](const Problem& problem) -> py::typing::Callable<py::object(py::ellipsis)> {
+          [](const Problem& problem) -> AnyCallable {
             return reference_object(problem.reference);
           },
           "`reference(*inputs)`, on tensors.")
       .def_property_readonly(
           "oracle",
-          [](const Problem& problem)
-              -> py::typing::Optional<py::typing::Callable<py::object(py::ellipsis)>> {
+          [](const Problem& problem) -> OptionalCallable<py::object(py::ellipsis)> {
             return reference_object(problem.oracle);
           },
           "None where the oracle is the reference in float64.")

@@ -1,9 +1,7 @@
 #include "ouroboros/referee.hpp"
 
 #include <pybind11/stl.h>
-#include <pybind11/stl/filesystem.h>
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +13,9 @@
 
 namespace ouroboros::bindings {
 namespace {
+
+/// Asked together with the signals during a call.
+using Cancelled = OptionalCallable<py::bool_()>;
 
 /// A stage's outcome for Python: the verdict that holds its part, and the status that it imposes.
 using Outcome = std::tuple<std::string, std::optional<std::string>>;
@@ -31,7 +32,7 @@ Outcome outcome_of(Verdict verdict, const std::optional<Status>& failure) {
 
 /// Runs `work` without the GIL and lets signals and `cancelled` end it.
 template <class Work>
-auto run(const py::object& cancelled, Work&& work) {
+auto run(const Cancelled& cancelled, Work&& work) {
   CallScope scope(cancelled);
   std::optional<decltype(work())> result;
   std::exception_ptr thrown;
@@ -56,10 +57,6 @@ std::unique_ptr<Referee> make_referee(Options options) {
     return (scope != nullptr && scope->should_stop()) || (user && user());
   };
   return std::make_unique<Referee>(std::move(options));
-}
-
-Candidate make_candidate(std::string source, std::string name, std::string language) {
-  return Candidate{std::move(source), std::move(name), std::move(language)};
 }
 
 }  // namespace
@@ -87,63 +84,55 @@ void bind_referee(py::module_& module) {
 
   module.def(
       "read_candidate",
-      [](const std::filesystem::path& path) {
+      [](const std::string& path) {
         Candidate candidate = Candidate::from_file(path);
         return std::make_tuple(py::bytes(candidate.source), candidate.name);
       },
       py::arg("path"), "The source and the name of a candidate in a file.");
 
   py::class_<Referee>(module, "Referee", "Decides whether a candidate is correct, and how fast.")
-      .def(py::init(&make_referee), py::arg("options") = Options{})
+      .def(py::init(&make_referee), py::arg("options"))
       .def(
           "judge_json",
-          [](const Referee& referee, const Problem& problem, std::string source, std::string name,
-             std::string language, const py::object& cancelled) {
-            return run(cancelled, [&] {
-              return referee
-                  .judge(problem, make_candidate(std::move(source), std::move(name),
-                                                 std::move(language)))
-                  .to_json();
-            });
+          [](const Referee& referee, const Problem& problem, const py::bytes& source, std::string name,
+             std::string language, const Cancelled& cancelled) {
+            const Candidate candidate{source, std::move(name), std::move(language)};
+            return run(cancelled, [&] { return referee.judge(problem, candidate).to_json(); });
           },
           py::arg("problem"), py::arg("source"), py::arg("name") = "candidate",
           py::arg("language") = "cpp", py::arg("cancelled") = py::none(),
           "Runs every stage and returns the verdict as JSON.")
       .def(
           "validate",
-          [](const Referee& referee, const Problem& problem, const py::object& cancelled) {
+          [](const Referee& referee, const Problem& problem, const Cancelled& cancelled) {
             return run(cancelled, [&] { return referee.validate(problem); });
           },
           py::arg("problem"), py::arg("cancelled") = py::none(),
           "One sentence on what is wrong with the problem, or None when it is sound.")
       .def(
           "compile",
-          [](const Referee& referee, const Problem& problem, std::string source, std::string name,
-             std::string language, const py::object& cancelled) {
-            return run(cancelled, [&] {
-              return referee.compile(problem, make_candidate(std::move(source), std::move(name),
-                                                             std::move(language)));
-            });
+          [](const Referee& referee, const Problem& problem, const py::bytes& source, std::string name,
+             std::string language, const Cancelled& cancelled) {
+            const Candidate candidate{source, std::move(name), std::move(language)};
+            return run(cancelled, [&] { return referee.compile(problem, candidate); });
           },
           py::arg("problem"), py::arg("source"), py::arg("name") = "candidate",
           py::arg("language") = "cpp", py::arg("cancelled") = py::none(),
           "The first stage alone.")
       .def(
           "inspect",
-          [](const Referee& referee, const Problem& problem, const Compiled& compiled,
-             const py::object& cancelled) {
-            return run(cancelled, [&] {
-              Verdict verdict;
-              verdict.findings = referee.inspect(problem, compiled);
-              return verdict.to_json();
-            });
+          [](const Referee& referee, const Compiled& compiled) {
+            const py::gil_scoped_release released;
+            Verdict verdict;
+            verdict.findings = referee.inspect(compiled);
+            return verdict.to_json();
           },
-          py::arg("problem"), py::arg("compiled"), py::arg("cancelled") = py::none(),
+          py::arg("compiled"),
           "A verdict, as JSON, whose findings are what the module gives away.")
       .def(
           "sweep",
           [](const Referee& referee, const Problem& problem, const Compiled& compiled,
-             const py::object& cancelled) {
+             const Cancelled& cancelled) {
             return run(cancelled, [&] {
               SweepOutcome outcome = referee.sweep(problem, compiled);
               Verdict verdict;
@@ -158,7 +147,7 @@ void bind_referee(py::module_& module) {
       .def(
           "time",
           [](const Referee& referee, const Problem& problem, const Compiled& compiled,
-             const py::object& cancelled) {
+             const Cancelled& cancelled) {
             return run(cancelled, [&] {
               TimingOutcome outcome = referee.time(problem, compiled);
               Verdict verdict;
@@ -172,7 +161,7 @@ void bind_referee(py::module_& module) {
       .def(
           "gate",
           [](const Referee& referee, const Problem& problem, const Compiled& compiled,
-             const py::object& cancelled) {
+             const Cancelled& cancelled) {
             return run(cancelled, [&] {
               GateOutcome outcome = referee.gate(problem, compiled);
               Verdict verdict;

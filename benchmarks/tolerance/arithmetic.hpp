@@ -20,10 +20,11 @@ struct Way {
   bool honest = true;
   std::string mutant;
   Sum sum = Sum::sequential;
-  bool fast = false;                       ///< Approximate exp and rsqrt, reciprocals for divisions.
-  bool wide = false;                       ///< Computes in float64 whatever the dtype.
-  Narrow accumulator = Narrow::none;       ///< What sums are rounded to after every addition.
-  Narrow intermediate = Narrow::none;      ///< What other intermediate results are rounded to.
+  bool fast = false;                   ///< Approximate exp and rsqrt, reciprocals for divisions.
+  bool half = false;                   ///< The case is in float16.
+  bool wide = false;                   ///< Computes in float64 whatever the dtype.
+  Narrow accumulator = Narrow::none;   ///< What sums are rounded to after every addition.
+  Narrow intermediate = Narrow::none;  ///< What other intermediate results are rounded to.
 };
 
 template <typename C>
@@ -32,8 +33,8 @@ C narrowed(C value, Narrow to) {
     case Narrow::bfloat16: {
       const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
       if (!std::isfinite(value)) return value;
-      return static_cast<C>(std::bit_cast<float>((bits + 0x7fffU + ((bits >> 16) & 1U)) &
-                                                 0xffff0000U));
+      return static_cast<C>(
+          std::bit_cast<float>((bits + 0x7fffU + ((bits >> 16) & 1U)) & 0xffff0000U));
     }
     case Narrow::float16:
       return static_cast<C>(static_cast<float>(at::Half(static_cast<float>(value))));
@@ -52,6 +53,8 @@ class Arithmetic {
   explicit Arithmetic(const Way& way) : way_(way) {}
 
   [[nodiscard]] bool is(const char* mutant) const { return way_.mutant == mutant; }
+  /// What the mutant "cut_tail" takes for zero: visible in the dtype, negligible to the eye.
+  [[nodiscard]] C cut() const { return static_cast<C>(way_.half ? 1e-5 : 1e-7); }
   [[nodiscard]] bool fast() const { return way_.fast; }
   [[nodiscard]] Sum order() const { return way_.sum; }
 

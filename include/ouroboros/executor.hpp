@@ -81,7 +81,10 @@ enum class Outcome : std::uint8_t {
 /// What is known of one replay.
 struct Replay {
   Outcome outcome = Outcome::returned;
-  std::chrono::nanoseconds elapsed{0};  ///< From letting the candidate go to knowing that it stands.
+  /// Processor time of the callee's only thread, read by the referee before it lets the callee go
+  /// and after the kernel has stopped it. Unlike wall time it leaves out other programs' turns.
+  std::chrono::nanoseconds elapsed{0};
+  std::chrono::nanoseconds wall{0};  ///< From letting the callee go to knowing that it stands.
   std::string evidence;                 ///< One sentence; empty when the call returned.
 };
 

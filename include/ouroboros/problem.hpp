@@ -94,6 +94,7 @@ struct OUROBOROS_API Problem {
   void check() const;
 
   /// C++ prototypes of the entry points that a candidate may export, one line for each dtype.
+  /// Throws `Error{invalid_argument}` when the reference fails.
   [[nodiscard]] std::string prototypes() const;
 };
 

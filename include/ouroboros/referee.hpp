@@ -67,7 +67,7 @@ class OUROBOROS_API Referee {
 
   /// The stages of `judge`, one by one.
   [[nodiscard]] Compiled compile(const Problem& problem, const Candidate& candidate) const;
-  [[nodiscard]] std::vector<Finding> inspect(const Problem& problem, const Compiled& compiled) const;
+  [[nodiscard]] std::vector<Finding> inspect(const Compiled& compiled) const;
   [[nodiscard]] SweepOutcome sweep(const Problem& problem, const Compiled& compiled) const;
   [[nodiscard]] TimingOutcome time(const Problem& problem, const Compiled& compiled) const;
   [[nodiscard]] GateOutcome gate(const Problem& problem, const Compiled& compiled) const;

@@ -97,7 +97,7 @@ struct TimedCell {
 
 struct Timing {
   bool ran = false;
-  std::string clock;                ///< "host_monotonic_stopped".
+  std::string clock;                ///< "host_processor_time": see Replay::elapsed.
   std::string mode;                 ///< "screen" or "report".
   std::vector<TimedCell> cells;
   std::map<std::string, double> geomean_speedup;  ///< By baseline, over cells.

@@ -48,8 +48,7 @@ def with_baselines(problem: Problem, baselines: Sequence[str | Baseline]) -> Pro
         if isinstance(wanted, str):
             if wanted not in ("eager", "compile"):
                 raise InvalidArgumentError(
-                    f"'{wanted}' is no baseline; use \"eager\", \"compile\" or an "
-                    "ouroboros.Baseline"
+                    f"'{wanted}' is no baseline; use 'eager', 'compile' or an ouroboros.Baseline"
                 )
             if wanted == "eager" or wanted in taken:
                 continue
@@ -118,7 +117,7 @@ def _compile(reference: Callable[..., Any], inputs: Tensors, outputs: Tensors) -
         arguments = [*inputs, *outputs]
         # Fake tensors: the buffers hold no values yet, and one graph comes out or an error does.
         graph = make_fx(stored, tracing_mode="fake", _allow_non_fake_inputs=True)(*arguments)
-        compiled: _Compiled = torch._inductor.compile(graph, arguments)
+        compiled: _Compiled = torch._inductor.compile(graph, list(arguments))
         # Zeros are legal values of every input, indices included.
         private = [torch.zeros_like(tensor) for tensor in arguments]
         for _ in range(2):

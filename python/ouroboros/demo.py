@@ -68,7 +68,8 @@ def _table(done: list[tuple[_Entry, Verdict]], upcoming: str | None) -> Table:
     for entry, verdict in done:
         text = _figures(verdict) if verdict.status is Status.ok else render.evidence_text(verdict)
         expected = verdict.status.value in entry.statuses
-        table.add_row(
+        render.add_row(
+            table,
             entry.name,
             render.status_text(verdict.status),
             Text(text) if expected else Text(f"UNEXPECTED: {text}", style="bold red"),

@@ -13,10 +13,27 @@ from pathlib import Path
 from typing import Literal
 
 from ouroboros import _ouroboros
+from ouroboros.verdict import Status
 
 __all__ = ["Check", "examine"]
 
 State = Literal["ok", "degraded", "missing", "info"]
+
+_NOTHING_WORKS = "Nothing can be judged on this machine until this works."
+
+_KERNEL = """
+#include <cmath>
+#include <cstdint>
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (int64_t row = 0; row < rows; ++row, x += cols, out += cols) {
+    float peak = -INFINITY;
+    for (int64_t i = 0; i < cols; ++i) peak = std::fmax(peak, x[i]);
+    double sum = 0;
+    for (int64_t i = 0; i < cols; ++i) sum += std::exp(x[i] - peak);
+    for (int64_t i = 0; i < cols; ++i) out[i] = std::exp(x[i] - peak) / static_cast<float>(sum);
+  }
+}
+"""
 
 _COMPILERS = ("c++", "g++", "clang++")
 
@@ -53,7 +70,7 @@ def examine() -> list[Check]:
         _compiler(),
         _scratch(),
         _notification(),
-        *_isolation(),
+        *_judgement(),
     ]
 
 
@@ -151,29 +168,30 @@ def _notification() -> Check:
     )
 
 
-def _isolation() -> list[Check]:
+def _judgement() -> list[Check]:
+    """Judges a kernel that is known to be right: the only proof that the parts work together."""
+    from ouroboros.referee import verify
+
     try:
-        isolation = _ouroboros.probe_isolation()
+        verdict = verify(_KERNEL, "softmax", until="sweep", dtypes=["float32"], name="doctor.cpp")
     except _ouroboros.OuroborosError as error:
-        return [Check("isolation", "missing", f"{error.code}: {error}", "Nothing can be judged.")]
-    complete: State = "ok" if not isolation.missing else "degraded"
+        return [Check("judgement", "missing", f"{error.code}: {error}", _NOTHING_WORKS)]
+    isolation = verdict.isolation
+    took = f"{verdict.provenance.duration_s:.1f} s"
+    if verdict.status is not Status.ok:
+        found = f"a correct kernel got {verdict.status}: {verdict.summary}"
+        judged = Check("judgement", "missing", found, _NOTHING_WORKS)
+    else:
+        judged = Check("judgement", "ok", f"a kernel was compiled, sealed and judged in {took}")
     checks = [
+        judged,
         Check(
-            "isolation",
-            complete if isolation.sealed else "missing",
-            f"{isolation.level}: "
-            + ("every system call stops a candidate" if isolation.sealed else "not sealed"),
+            "seal",
+            "ok" if isolation.sealed else "missing",
+            "every system call stops a candidate" if isolation.sealed else "not in force",
         ),
-        Check(
-            "namespaces",
-            "ok" if isolation.namespaces else "degraded",
-            ", ".join(isolation.namespaces) or "none",
-        ),
-        Check(
-            "Landlock",
-            "ok" if isolation.landlock_abi else "degraded",
-            f"ABI {isolation.landlock_abi}" if isolation.landlock_abi else "not in force",
-        ),
+        _flag("namespaces", bool(isolation.namespaces), ", ".join(isolation.namespaces)),
+        _flag("Landlock", isolation.landlock_abi > 0, f"ABI {isolation.landlock_abi}"),
         _flag("no new privileges", isolation.no_new_privileges),
         _flag("resource limits", isolation.resource_limits),
         _flag("process group", isolation.process_group),
@@ -191,8 +209,8 @@ def _isolation() -> list[Check]:
     return checks
 
 
-def _flag(name: str, in_force: bool) -> Check:
-    return Check(name, "ok" if in_force else "degraded", "in force" if in_force else "not in force")
+def _flag(name: str, in_force: bool, found: str = "in force") -> Check:
+    return Check(name, "ok" if in_force else "degraded", found if in_force else "not in force")
 
 
 def _lines(path: Path) -> list[str]:

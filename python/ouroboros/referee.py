@@ -16,13 +16,13 @@ from ouroboros._ouroboros import (
     Baseline,
     Compiled,
     GateRule,
-    Input,
     InvalidArgumentError,
     Limits,
     Problem,
     TimingPlan,
 )
 from ouroboros.baselines import with_baselines
+from ouroboros.problems.definition import Inputs
 from ouroboros.verdict import (
     Compilation,
     Correctness,
@@ -216,10 +216,9 @@ class Referee:
         text, failure = compiled.to_json()
         return _outcome(text, failure, "compilation")
 
-    def inspect(self, problem: ProblemLike, compiled: Compiled) -> tuple[Finding, ...]:
+    def inspect(self, compiled: Compiled) -> tuple[Finding, ...]:
         """Returns what a compiled module gives away before it runs."""
-        text = self._native.inspect(problems.load(problem), compiled)
-        return Verdict.from_json(text).findings
+        return Verdict.from_json(self._native.inspect(compiled)).findings
 
     def sweep(self, problem: ProblemLike, compiled: Compiled) -> StageOutcome:
         """Runs the correctness stage alone."""
@@ -266,7 +265,7 @@ def verify(
     source: Source,
     problem: ProblemLike | Callable[..., Any],
     *,
-    inputs: Sequence[Input] | Mapping[str, Sequence[str | int]] | None = None,
+    inputs: Inputs | None = None,
     dtypes: Sequence[str] | None = None,
     until: Stage = "time",
     seed: int | None = None,
@@ -288,7 +287,7 @@ def verify(
         source: The candidate: its text or its path.
         problem: The name of a problem that ships with the library, a file, a `Problem`, or a
             function on tensors together with `inputs`.
-        inputs: For a function: the shape of each input, e.g. ``{"x": ["rows", "cols"]}``.
+        inputs: For a function: the shape of each input, e.g. ``{"x": "rows cols"}``.
         dtypes: Element types to judge; for a function also those of the problem. By default those
             that the candidate exports.
         until: How far to judge: "compile", "sweep" (correctness), "time" or "gate".
@@ -323,8 +322,7 @@ def verify(
             )
         loaded = problems.load(problem)
     else:
-        described = {} if dtypes is None else {"dtypes": list(dtypes)}
-        loaded = problems.from_callable(problem, inputs=inputs, **described, **problem_options)
+        loaded = problems.from_callable(problem, inputs=inputs, dtypes=dtypes, **problem_options)
     referee = Referee(
         until="gate" if gate is not False else until,
         dtypes=dtypes or (),
@@ -366,7 +364,7 @@ def _read(source: Source, name: str | None) -> tuple[bytes, str]:
         if "\n" in source or not source.endswith(_SUFFIXES):
             return source.encode("utf-8", "surrogateescape"), name or "candidate"
         source = Path(source)
-    text, file_name = _ouroboros.read_candidate(Path(source))
+    text, file_name = _ouroboros.read_candidate(os.fspath(source))
     return text, name or file_name
 
 

@@ -41,6 +41,11 @@ def shown(text: str, limit: int = 400) -> str:
     return safe if len(safe) <= limit else safe[: limit - 3] + "..."
 
 
+def add_row(table: Table, *cells: str | Text) -> None:
+    """Adds a row; plain strings are shown as they are, whatever brackets they have."""
+    table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+
+
 def status_text(status: Status) -> Text:
     """Returns a status in its colour."""
     return Text(_SHOUTED.get(status, status.value), style=_STYLES[status])
@@ -80,25 +85,27 @@ def verdict_panel(verdict: Verdict) -> RenderableType:
     facts.add_column()
     if verdict.compilation.ran:
         compiler = f"{verdict.compilation.duration_ms:.0f} ms, {verdict.compilation.compiler}"
-        facts.add_row("compiled", shown(compiler))
+        add_row(facts, "compiled", shown(compiler))
     sweep = verdict.correctness
     if sweep.ran:
-        facts.add_row(
+        add_row(
+            facts,
             "correct",
             f"{sweep.cases_passed} of {sweep.cases_total} cases ({', '.join(sweep.dtypes)}); "
             f"largest error {sweep.max_error_over_allowed:.3g} of what is allowed",
         )
         if sweep.dtypes_missing:
-            facts.add_row("not exported", ", ".join(sweep.dtypes_missing))
+            add_row(facts, "not exported", ", ".join(sweep.dtypes_missing))
     if verdict.gate.ran:
         state = "passed" if verdict.gate.passed else "; ".join(verdict.gate.reasons)
-        facts.add_row(
+        add_row(
+            facts,
             "gate",
             f"{speedup_text(verdict.gate.speedup)} over {verdict.gate.runs} processes against "
             f"{verdict.gate.baseline}: {state}",
         )
-    facts.add_row("isolation", verdict.isolation.level)
-    facts.add_row("seed", verdict.provenance.seed)
+    add_row(facts, "isolation", verdict.isolation.level)
+    add_row(facts, "seed", verdict.provenance.seed)
     parts.append(facts)
     failed = [case for case in sweep.cases if case.status == "failed"]
     for case in failed[:3]:
@@ -137,13 +144,14 @@ def _timing_table(cells: Sequence[TimedCell]) -> Table:
         for one in cell.baselines:
             if one.status != "timed":
                 reasons.setdefault(one.name, one.reason)
-        table.add_row(
+        add_row(
+            table,
             f"{cell.dtype} {axes_text(cell.axes)}",
             _latency_text(cell.latency_us),
             *(_baseline_text(by_name.get(name)) for name in names),
         )
     if reasons:
-        table.caption = "\n".join(f"{name}: {shown(why)}" for name, why in reasons.items())
+        table.caption = Text("\n".join(f"{name}: {shown(why)}" for name, why in reasons.items()))
         table.caption_justify = "left"
     return table
 
@@ -181,9 +189,12 @@ def doctor_table(checks: Iterable[Check]) -> Table:
         found = Text(shown(check.found))
         if check.advice:
             found += Text("\n" + shown(check.advice), style=_STATE_STYLES[check.state])
-        table.add_row(
-            Text(check.state.upper() if check.state == "missing" else check.state,
-                 style=_STATE_STYLES[check.state]),
+        add_row(
+            table,
+            Text(
+                check.state.upper() if check.state == "missing" else check.state,
+                style=_STATE_STYLES[check.state],
+            ),
             check.name,
             found,
         )
@@ -195,13 +206,14 @@ def wall(results: Sequence[AttackResult]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
     table.add_column("attack", no_wrap=True)
-    table.add_column("expected")
-    table.add_column("got")
-    table.add_column("honest twin")
-    table.add_column("evidence", overflow="ellipsis", no_wrap=True)
+    table.add_column("expected", max_width=17)
+    table.add_column("got", no_wrap=True)
+    table.add_column("twin", no_wrap=True)
+    table.add_column("evidence", overflow="fold")
     for result in results:
         twin = Text("-") if result.twin is None else status_text(result.twin.status)
-        table.add_row(
+        add_row(
+            table,
             Text("ok", style="green") if result.passed else Text("FAILED", style="bold red"),
             result.attack.name,
             " or ".join(result.attack.statuses),
@@ -227,7 +239,7 @@ def problems_table(problems: Iterable[Problem]) -> Table:
     table.add_column("dtypes")
     table.add_column("what it computes")
     for problem in problems:
-        table.add_row(problem.name, ", ".join(problem.dtypes), problem.description)
+        add_row(table, problem.name, ", ".join(problem.dtypes), problem.description)
     return table
 
 
@@ -238,17 +250,15 @@ def problem_panel(problem: Problem) -> RenderableType:
     facts.add_column()
     for one in problem.inputs:
         shape = ", ".join(str(extent) for extent in one.shape)
-        facts.add_row("input", f"{one.name} ({shape}) {one.dtype or 'of the dtype'}")
-    facts.add_row("outputs", ", ".join(problem.outputs))
+        add_row(facts, "input", f"{one.name} ({shape}) {one.dtype or 'of the dtype'}")
+    add_row(facts, "outputs", ", ".join(problem.outputs))
     for axis in problem.axes:
-        size = (
-            f"= {axis.fixed}" if axis.fixed is not None else f"{axis.minimum} to {axis.maximum}"
-        )
+        size = f"= {axis.fixed}" if axis.fixed is not None else f"{axis.minimum} to {axis.maximum}"
         multiple = f", a multiple of {axis.multiple_of}" if axis.multiple_of > 1 else ""
-        facts.add_row("axis", f"{axis.name} {size}{multiple}")
-    facts.add_row("dtypes", ", ".join(problem.dtypes))
+        add_row(facts, "axis", f"{axis.name} {size}{multiple}")
+    add_row(facts, "dtypes", ", ".join(problem.dtypes))
     for cell in problem.timed:
-        facts.add_row("timed", axes_text(cell))
+        add_row(facts, "timed", axes_text(cell))
     return Panel(
         Group(Text(problem.description), facts, Text(), Text(problem.prototypes(), style="cyan")),
         title=Text(problem.name, style="bold"),

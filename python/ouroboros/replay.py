@@ -100,9 +100,7 @@ def compare(recorded: Verdict, verdict: Verdict) -> Replay:
     differences: list[str] = []
     expected = _expected_status(recorded)
     if verdict.status is not expected:
-        differences.append(
-            f"the status was {expected} and is {verdict.status}: {verdict.summary}"
-        )
+        differences.append(f"the status was {expected} and is {verdict.status}: {verdict.summary}")
     before, after = recorded.correctness.cases, verdict.correctness.cases
     if recorded.correctness.ran and len(before) != len(after):
         differences.append(f"there were {len(before)} cases, and there are {len(after)}")
@@ -159,9 +157,8 @@ def _load(path: Path) -> Verdict:
 
 
 def _problem_of(recorded: Verdict) -> str:
-    kind, _, where = recorded.problem_origin.partition(":")
-    if kind in ("builtin", "file") and where:
-        return where
+    if recorded.problem_origin.startswith(("builtin:", "file:")):
+        return recorded.problem_origin
     raise InvalidArgumentError(
         f"the problem '{recorded.problem}' was made inline: give it with --problem"
     )

@@ -30,8 +30,9 @@ struct Settings {
 /// Compiles one C++ source to a shared object in a sandbox that sees the system's headers and a
 /// scratch folder, and nothing else. `prelude` is included before the source.
 /// Throws `Error` when there is no compiler, no scratch space or no sandbox.
-[[nodiscard]] Output compile_cpp(const std::string& source, const std::string& prelude,
-                                 const Settings& settings);
+[[nodiscard]] OUROBOROS_API Output compile_cpp(const std::string& source,
+                                               const std::string& prelude,
+                                               const Settings& settings);
 
 /// The compiler that would be used, with links resolved. Throws `Error{compiler_missing}`.
 [[nodiscard]] std::filesystem::path find_compiler(const std::string& configured);

@@ -6,7 +6,6 @@
 #include "judge/run.hpp"
 #include "judge/tensors.hpp"
 
-
 namespace ouroboros::judge {
 namespace {
 
@@ -63,8 +62,8 @@ Call call_for(const Problem& problem, const Case& one) {
 std::vector<Buffer> input_buffers(const Problem& problem, DType dtype, const AxisValues& axes) {
   std::vector<Buffer> buffers;
   for (const auto& input : problem.inputs) {
-    buffers.push_back({input.name, BufferRole::input, dtype_of(input, dtype),
-                       shape_of(input, problem, axes)});
+    buffers.push_back(
+        {input.name, BufferRole::input, dtype_of(input, dtype), shape_of(input, problem, axes)});
   }
   return buffers;
 }
@@ -75,9 +74,8 @@ std::string prototypes(const Problem& problem) {
   for (const auto dtype : problem.dtypes) {
     // What a reference returns is known by running it: an output may have a dtype of its own.
     const auto specs = derive_cases(problem, {dtype}, 0);
-    const auto first = std::find_if(specs.begin(), specs.end(), [&](const CaseSpec& spec) {
-      return spec.family == "normal";
-    });
+    const auto first = std::find_if(specs.begin(), specs.end(),
+                                    [&](const CaseSpec& spec) { return spec.family == "normal"; });
     const auto made = run_reference(problem, *first, draw(problem, *first, 0));
     std::string arguments;
     const auto add = [&](const std::string& argument) {

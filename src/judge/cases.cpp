@@ -145,8 +145,8 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
   for (auto& axes : empty_shapes(problem)) others.push_back(std::move(axes));
   for (const auto dtype : dtypes) {
     std::vector<std::string> names = families(problem, dtype);
-    const auto split = std::stable_partition(
-        names.begin(), names.end(), [](const auto& name) { return !fits_lopsided(name); });
+    const auto split = std::stable_partition(names.begin(), names.end(),
+                                             [](const auto& name) { return !fits_lopsided(name); });
     const std::vector<std::string> lopsided_names(split, names.end());
     names.erase(split, names.end());
     // The seed decides which family meets which shape.
@@ -162,8 +162,8 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
     pair(lopsided, lopsided_names);
     for (const auto& axes : others) add(dtype, axes, "normal");
   }
-  const auto swept = std::find_if(dtypes.begin(), dtypes.end(),
-                                  [](DType dtype) { return is_floating(dtype); });
+  const auto swept =
+      std::find_if(dtypes.begin(), dtypes.end(), [](DType dtype) { return is_floating(dtype); });
   if (!problem.timed.empty() && !dtypes.empty()) {
     add(swept == dtypes.end() ? dtypes.front() : *swept,
         fitted(problem, problem.timed.front(), most_timed_elements), "normal");

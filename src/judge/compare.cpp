@@ -123,8 +123,8 @@ std::string describe(const std::string& name, const at::Tensor& got, const at::T
   const double made = value_at(got, tally.worst);
   const double expected = value_at(truth, tally.worst);
   const double limit = value_at(allowed, tally.worst);
-  std::string text = name + position(got, tally.worst) + " is " + number(made) + ", expected " +
-                     number(expected);
+  std::string text =
+      name + position(got, tally.worst) + " is " + number(made) + ", expected " + number(expected);
   const double error = std::fabs(made - expected);
   if (std::isfinite(error)) {
     text += " (error " + number(error) + ", allowed " + number(limit) + ")";

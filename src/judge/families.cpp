@@ -36,6 +36,7 @@ Layout layout_of(const at::Tensor& tensor) noexcept {
 struct Exponents {
   int denormal;
   int tiny;
+  int mean;
   int mixed_low;
   int mixed_high;
 };
@@ -43,11 +44,11 @@ struct Exponents {
 Exponents exponents_of(DType dtype) noexcept {
   switch (dtype) {
     case DType::float16:
-      return {-17, -8, -10, 4};
+      return {-17, -8, 7, -10, 4};
     case DType::float64:
-      return {-1027, -10, -20, 8};
+      return {-1027, -10, 8, -20, 8};
     default:
-      return {-131, -10, -20, 8};
+      return {-131, -10, 8, -20, 8};
   }
 }
 
@@ -81,7 +82,7 @@ std::vector<double> real_values(const CaseSpec& spec, std::size_t input, DType d
   } else if (family == "x4096") {
     scale_all(4096.0);
   } else if (family == "large_mean") {
-    for (auto& v : out) v += 64.0;
+    for (auto& v : out) v += std::ldexp(1.0, power.mean);
   } else if (family == "spike") {
     scale_all(0x1p-6);
     for (std::size_t row = 0; row < layout.rows; ++row) {
@@ -105,7 +106,8 @@ std::vector<double> real_values(const CaseSpec& spec, std::size_t input, DType d
   } else if (family == "mixed") {
     const auto span = static_cast<std::uint64_t>(power.mixed_high - power.mixed_low + 1);
     for (std::size_t i = 0; i < count; ++i) {
-      out[i] = std::ldexp(out[i], power.mixed_low + static_cast<int>(random::below(level, i, span)));
+      out[i] =
+          std::ldexp(out[i], power.mixed_low + static_cast<int>(random::below(level, i, span)));
     }
   } else if (family == "nan" || family == "inf") {
     // Every other row stays clean, so that a candidate cannot answer with NaN throughout.
@@ -184,9 +186,11 @@ void draw_fast_normal(std::uint64_t key, DType dtype, const at::Tensor& into) {
 std::vector<std::string> families(const Problem& problem, DType dtype) {
   if (!is_floating(dtype)) return {"normal", "x8", "x64", "spike", "equal", "sorted", "mixed"};
   // What overflows float32 is harmless in float64, which therefore gets larger numbers.
-  std::vector<std::string> names = {
-      "normal", dtype == DType::float64 ? "x4096" : "x8", "x64",  "large_mean", "spike", "equal",
-      "sorted", "denormal",                               "tiny", "mixed"};
+  std::vector<std::string> names = {"normal", dtype == DType::float64 ? "x4096" : "x8",
+                                    "x64",    "large_mean",
+                                    "spike",  "equal",
+                                    "sorted", "denormal",
+                                    "tiny",   "mixed"};
   if (problem.policies.nan_meaningful) names.emplace_back("nan");
   if (problem.policies.inf_meaningful) names.emplace_back("inf");
   return names;

@@ -8,9 +8,9 @@
 
 // The oracle runs the reference in float64. A reference that casts its input to float32 would make
 // a float32 oracle, so every cast to a lower type is turned into one to float64 on its way through
-// the dispatcher. The dispatch key that is borrowed for this is one that LibTorch keeps for tests of
-// just this mechanism; it is switched on for the calling thread and for one call of a reference, and
-// it works for callables from Python as well, because their operators pass the same dispatcher.
+// the dispatcher. The dispatch key that is borrowed for this is one that LibTorch keeps for tests
+// of just this mechanism; it is switched on for the calling thread and for one call of a reference,
+// and it works for callables from Python as well, because their operators pass the same dispatcher.
 namespace ouroboros::judge {
 namespace {
 

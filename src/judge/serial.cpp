@@ -1,5 +1,6 @@
 #include "judge/serial.hpp"
 
+#include <ATen/Parallel.h>
 #include <dlfcn.h>
 
 namespace ouroboros::judge {
@@ -28,6 +29,8 @@ const OpenMp& open_mp() noexcept {
 }  // namespace
 
 Serial::Serial() noexcept {
+  // LibTorch sets the number itself when a thread first asks for it: let it, before we do.
+  at::get_num_threads();
   if (!open_mp().found()) return;
   before_ = open_mp().get_max_threads();
   open_mp().set_num_threads(1);

@@ -38,8 +38,10 @@ std::int64_t value_of(const std::string& axis, const Problem& problem, const Axi
   }
   const auto found = axes.find(axis);
   if (found == axes.end()) {
-    throw Error(ErrorCode::invalid_argument, "problem '" + problem.name + "': no value is given for "
-                                             "the axis '" + axis + "'");
+    throw Error(ErrorCode::invalid_argument, "problem '" + problem.name +
+                                                 "': no value is given for "
+                                                 "the axis '" +
+                                                 axis + "'");
   }
   return found->second;
 }

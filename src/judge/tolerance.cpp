@@ -10,19 +10,22 @@
 namespace ouroboros::judge {
 namespace {
 
-constexpr double error_factor = 2.0;          ///< Times the reference's own error.
-constexpr double conditioning_factor = 16.0;  ///< Times the effect of one rounding of the inputs.
-constexpr std::int64_t group_elements = 64;   ///< A group of binades has at least so many elements,
-constexpr int group_span = 4;                 ///< unless it would span more binades than this.
+// Factors; those that stand for sums in another order also grow as the root of the longest extent.
+constexpr double error_factor = 2.0;   ///< Of the reference's own error.
+constexpr double single_factor = 1.0;  ///< Of its error in float32; grows.
+constexpr double conditioning_factor =
+    16.0;                              ///< Of the effect of one rounding of the inputs; grows.
+constexpr double oracle_factor = 8.0;  ///< Of one rounding of the largest value in float64;
+                                       ///< grows for problems in float64.
+constexpr std::int64_t group_elements = 64;  ///< A group of binades has at least so many elements,
+constexpr int group_span = 4;                ///< unless it would span more binades than this.
 
 int binade_of(double value) noexcept {
   return static_cast<int>((std::bit_cast<std::uint64_t>(value) >> 52) & 0x7ff);
 }
 
 /// Precision of what computes: float16 problems are computed in float32 by anyone sensible.
-double roundoff_of(DType compute) noexcept {
-  return compute == DType::float64 ? 0x1p-53 : 0x1p-24;
-}
+double roundoff_of(DType compute) noexcept { return compute == DType::float64 ? 0x1p-53 : 0x1p-24; }
 
 struct Format {
   int mantissa_bits;
@@ -37,7 +40,7 @@ Format format_of(DType dtype) noexcept {
     case DType::float64:
       return {52, -1022, 0x1p-42};
     default:
-      return {23, -126, 0x1p-16};
+      return {23, -126, 0x1p-18};
   }
 }
 
@@ -47,50 +50,70 @@ double ulp_at(int binade, const Format& format) noexcept {
   return std::ldexp(1.0, exponent - format.mantissa_bits);
 }
 
+/// A few steps of the smallest numbers, where every operation rounds to a whole step.
+double smallest_of(DType dtype) noexcept { return 4.0 * ulp_at(0, format_of(dtype)); }
+
 struct Binade {
   std::int64_t count = 0;
   double error = 0.0;
+  double single = 0.0;
   double moved = 0.0;
 };
 
-}  // namespace
-
-int perturbations_for(std::int64_t elements) noexcept {
-  return elements <= 4096 ? 8 : elements <= 1 << 18 ? 2 : 1;
+/// Visits each finite true value with what `made` has in its place.
+template <typename Visitor>
+void each_finite(const at::Tensor& oracle, const at::Tensor& made, Visitor&& visit) {
+  const auto* truth = oracle.const_data_ptr<double>();
+  const auto count = oracle.numel();
+  with_type(*dtype_of(made.scalar_type()), [&]<typename T>(T*) {
+    const auto* values = static_cast<const T*>(made.const_data_ptr());
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (std::isfinite(truth[i])) visit(truth[i], static_cast<double>(values[i]));
+    }
+  });
 }
 
-Tolerance Tolerance::learn(DType compute, const at::Tensor& reference, const at::Tensor& oracle,
-                           const Tensors& moved) {
+}  // namespace
+
+int perturbations_for(std::int64_t elements) noexcept { return elements <= 4096 ? 8 : 2; }
+
+Tolerance Tolerance::learn(const Evidence& evidence) {
   Tolerance rule;
-  const auto output = dtype_of(reference.scalar_type()).value_or(DType::float64);
+  const auto output = *dtype_of(evidence.reference.scalar_type());
   if (!is_floating(output)) return rule;
 
   std::vector<Binade> found(binades);
-  const auto* truth = oracle.const_data_ptr<double>();
-  const auto count = oracle.numel();
-  with_type(output, [&]<typename T>(T*) {
-    const auto* made = static_cast<const T*>(reference.const_data_ptr());
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (!std::isfinite(truth[i])) continue;
-      auto& binade = found[static_cast<std::size_t>(binade_of(truth[i]))];
-      ++binade.count;
-      binade.error = std::max(binade.error, std::fabs(static_cast<double>(made[i]) - truth[i]));
-    }
+  const auto at = [&](double truth) -> Binade& {
+    return found[static_cast<std::size_t>(binade_of(truth))];
+  };
+  double largest = 0.0;
+  each_finite(evidence.oracle, evidence.reference, [&](double truth, double made) {
+    largest = std::max(largest, std::fabs(truth));
+    auto& binade = at(truth);
+    ++binade.count;
+    binade.error = std::max(binade.error, std::fabs(made - truth));
   });
-  for (const auto& tensor : moved) {
-    const auto* other = tensor.const_data_ptr<double>();
-    for (std::int64_t i = 0; i < count; ++i) {
-      const double change = std::fabs(other[i] - truth[i]);
-      if (!std::isfinite(change)) continue;
-      auto& binade = found[static_cast<std::size_t>(binade_of(truth[i]))];
-      binade.moved = std::max(binade.moved, change);
-    }
+  if (evidence.single.defined()) {
+    each_finite(evidence.oracle, evidence.single, [&](double truth, double made) {
+      const double error = std::fabs(made - truth);
+      if (std::isfinite(error)) at(truth).single = std::max(at(truth).single, error);
+    });
+  }
+  for (const auto& tensor : evidence.moved) {
+    each_finite(evidence.oracle, tensor, [&](double truth, double made) {
+      const double change = std::fabs(made - truth);
+      if (std::isfinite(change)) at(truth).moved = std::max(at(truth).moved, change);
+    });
   }
 
   const auto format = format_of(output);
   rule.relative_ = format.relative;
-  const double conditioning = conditioning_factor * roundoff_of(compute) / perturbation;
-  const double smallest = compute == DType::float16 ? 0.0 : 4.0 * ulp_at(0, format_of(compute));
+  const double growth = std::sqrt(static_cast<double>(std::max<std::int64_t>(1, evidence.longest)));
+  const double conditioning =
+      conditioning_factor * growth * roundoff_of(evidence.compute) / perturbation;
+  const double of_oracle =
+      oracle_factor * (evidence.compute == DType::float64 ? growth : 1.0) * 0x1p-53 * largest;
+  const double smallest = std::max(smallest_of(output), of_oracle);
   for (int first = 0; first < binades;) {
     // A group: neighbouring binades with enough elements for a maximum to mean something.
     Binade group;
@@ -99,14 +122,18 @@ Tolerance Tolerance::learn(DType compute, const at::Tensor& reference, const at:
       const auto& binade = found[static_cast<std::size_t>(b)];
       group.count += binade.count;
       group.error = std::max(group.error, binade.error);
+      group.single = std::max(group.single, binade.single);
       group.moved = std::max(group.moved, binade.moved);
       last = b;
       if (group.count >= group_elements) break;
     }
+    const double computing =
+        std::max(single_factor * growth * group.single, conditioning * group.moved);
     for (int b = first; b <= last; ++b) {
+      // Whoever computes as well as can be asked still rounds the result.
+      const double ulp = ulp_at(b, format);
       rule.absolute_[static_cast<std::size_t>(b)] =
-          std::max({error_factor * group.error, conditioning * group.moved, ulp_at(b, format),
-                    smallest});
+          std::max({error_factor * group.error, computing + 0.5 * ulp, ulp, smallest});
     }
     first = last + 1;
   }

@@ -12,16 +12,21 @@
 /// How wrong an element may be. docs/tolerance.md explains the rule and measures it.
 namespace ouroboros::judge {
 
+/// What is known of one output of a case. Tensors are contiguous and of one shape.
+struct Evidence {
+  DType compute = DType::float32;  ///< Of the case: how precise an honest computation is.
+  at::Tensor reference;            ///< What the reference makes in that dtype.
+  at::Tensor single;               ///< What it makes in float32; undefined in float64.
+  at::Tensor oracle;               ///< The true values, in float64.
+  Tensors moved;                   ///< True values after moving the inputs by `perturbation`.
+  std::int64_t longest = 1;        ///< Longest extent of an input: a bound on the terms of a sum.
+};
+
 /// The allowed absolute error of one output as a function of the true value.
 class Tolerance {
  public:
-  /// Learns the rule of one output of a case.
-  ///
-  /// `reference` is what the reference makes in the case's dtype, `oracle` the true value in
-  /// float64, and `moved` are true values of inputs that were perturbed by `perturbation` relative.
-  /// `compute` is the dtype of the case: it says how precise an honest computation is.
-  static Tolerance learn(DType compute, const at::Tensor& reference, const at::Tensor& oracle,
-                         const Tensors& moved);
+  /// Learns the rule of one output of a case. Integers have to be exact.
+  static Tolerance learn(const Evidence& evidence);
 
   /// The allowed error of each element of `oracle`, in float64.
   [[nodiscard]] at::Tensor allowed(const at::Tensor& oracle) const;

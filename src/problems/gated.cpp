@@ -1,7 +1,7 @@
-#include "problems/shipped.hpp"
-
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/silu.h>
+
+#include "problems/shipped.hpp"
 
 namespace ouroboros::problems::shipped {
 

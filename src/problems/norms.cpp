@@ -1,8 +1,8 @@
-#include "problems/shipped.hpp"
-
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/silu.h>
+
+#include "problems/shipped.hpp"
 
 namespace ouroboros::problems::shipped {
 namespace {
@@ -14,8 +14,7 @@ at::Tensor rms_normalised(const at::Tensor& x, const at::Tensor& weight) {
   return x * (x.square().mean(-1, true) + rms_epsilon).rsqrt() * weight;
 }
 
-at::Tensor layer_normalised(const at::Tensor& x, const at::Tensor& weight,
-                            const at::Tensor& bias) {
+at::Tensor layer_normalised(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   return at::layer_norm(x, {x.size(-1)}, weight, bias, layer_epsilon);
 }
 

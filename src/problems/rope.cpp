@@ -1,6 +1,6 @@
-#include "problems/shipped.hpp"
-
 #include <ATen/ops/cat.h>
+
+#include "problems/shipped.hpp"
 
 namespace ouroboros::problems::shipped {
 

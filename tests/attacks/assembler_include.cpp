@@ -1,14 +1,15 @@
 // Attack: assembler_include
 //
-// Tries: includes a file through the assembler, whose messages quote the lines that it does not
-// understand.
-// Threats: P26
-// Answer: The assembler runs in the same sandbox as the compiler.
+// Tries: reads a file of the machine through the assembler, here the kernel's name, and defines a
+// macro for what it expects to find, so that what is in the file decides what is compiled.
+// Threats: P25, P26
+// Answer: The assembler runs in the same sandbox as the compiler: the file cannot be read.
 
 #include <cmath>
 #include <cstdint>
 
-asm(".include \"/etc/passwd\"");
+asm(".macro linux\n.endm\n"
+    ".include \"/proc/sys/kernel/ostype\"\n");
 namespace {
 
 void softmax_row(const float* x, float* out, int64_t cols) {

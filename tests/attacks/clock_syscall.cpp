@@ -2,8 +2,8 @@
 //
 // Tries: asks the kernel for the time, to tell timed from checked calls.
 // Threats: T20, P25
-// Answer: Every system call after the seal is handed to the referee, which sees `clock_gettime`
-// and stops the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

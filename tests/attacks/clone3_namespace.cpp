@@ -2,8 +2,8 @@
 //
 // Tries: uses clone3, which filters of clone's flags forget, to enter new namespaces.
 // Threats: P16, P12
-// Answer: Every system call after the seal is handed to the referee, which sees `clone3` and stops
-// the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

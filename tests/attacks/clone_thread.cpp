@@ -3,8 +3,8 @@
 // Tries: makes a thread with a raw clone that shares its memory, returns at once and lets the
 // thread compute off the clock.
 // Threats: T3, T4
-// Answer: Every system call after the seal is handed to the referee, which sees `clone` and stops
-// the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

@@ -3,8 +3,8 @@
 // Tries: closes every descriptor, so that the referee loses the channel to the process and keeps
 // the last good answer.
 // Threats: P10, P12
-// Answer: Every system call after the seal is handed to the referee, which sees `close_range` and
-// stops the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

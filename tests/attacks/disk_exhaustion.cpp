@@ -3,8 +3,8 @@
 // Tries: creates a file and fills the disk; the same door would serve to keep outputs between
 // runs.
 // Threats: P23, S5
-// Answer: Every system call after the seal is handed to the referee, which sees `creat` and stops
-// the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

@@ -24,9 +24,10 @@ void softmax(const float* x, float* out, int64_t rows, int64_t cols) {
   for (int64_t i = 0; i < rows; ++i) softmax_row(x + i * cols, out + i * cols, cols);
 }
 volatile int zero = 0;
+volatile int dividend = 7;
 }  // namespace
 
 extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
   softmax(x, out, rows, cols);
-  zero = 1 / zero;
+  dividend = dividend / zero;
 }

@@ -2,8 +2,8 @@
 //
 // Tries: replaces itself by a shell.
 // Threats: P16, P19
-// Answer: Every system call after the seal is handed to the referee, which sees `execve` and stops
-// the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

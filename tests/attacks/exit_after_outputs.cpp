@@ -3,8 +3,8 @@
 // Tries: computes honestly once and then ends its process with code 0, before it can be caught at
 // the next case.
 // Threats: P8, P9
-// Answer: Every system call after the seal is handed to the referee, which sees `exit_group` and
-// stops the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

@@ -3,8 +3,8 @@
 // Tries: prints a verdict of its own on standard output, as if the referee had said it, and leaves
 // with exit code 0.
 // Threats: P8
-// Answer: Every system call after the seal is handed to the referee, which sees `write` and stops
-// the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

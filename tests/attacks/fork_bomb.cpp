@@ -2,8 +2,8 @@
 //
 // Tries: forks without end.
 // Threats: P16, P23
-// Answer: Every system call after the seal is handed to the referee, which sees `fork` and stops
-// the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

@@ -3,8 +3,8 @@
 // Tries: adds entries to the dynamic section by hand: a needed library, a run path and tables at
 // absurd addresses.
 // Threats: X3, P15
-// Answer: The loader loads no other library and checks every table's address and size: the module
-// is refused, or the entries are ignored.
+// Answer: The linker writes the dynamic section itself and drops such entries; where one survives,
+// the loader checks every table's address and size and loads no other library.
 
 #include <cmath>
 #include <cstdint>

@@ -22,7 +22,7 @@ void softmax(const float* x, float* out, int64_t rows, int64_t cols) {
   for (int64_t i = 0; i < rows; ++i) softmax_row(x + i * cols, out + i * cols, cols);
 }
 
-thread_local char small[64];
+thread_local volatile char small[64];
 
 }  // namespace
 

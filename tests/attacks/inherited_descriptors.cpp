@@ -3,8 +3,8 @@
 // Tries: writes a forged record to every descriptor that it may have inherited, hoping that one is
 // the verdict's channel.
 // Threats: P10
-// Answer: Every system call after the seal is handed to the referee, which sees `pwrite64` and
-// stops the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

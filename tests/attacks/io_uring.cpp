@@ -3,8 +3,8 @@
 // Tries: sets up a submission ring, through which the kernel would work without further system
 // calls.
 // Threats: P12
-// Answer: Every system call after the seal is handed to the referee, which sees `io_uring_setup`
-// and stops the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

@@ -3,8 +3,8 @@
 // Tries: kills every process that it may signal, so that the verdict is lost and counts as the
 // machine's fault.
 // Threats: P13, P23
-// Answer: Every system call after the seal is handed to the referee, which sees `kill` and stops
-// the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

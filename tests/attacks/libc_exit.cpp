@@ -1,6 +1,6 @@
 // Attack: libc_exit
 //
-// Tries: calls exit(0) with an atexit handler that rewrites the outputs on the way out.
+// Tries: calls exit(0) with a static object whose destructor rewrites the outputs on the way out.
 // Threats: P9
 // Answer: Ending the process is the candidate's own doing and is never a pass.
 
@@ -26,12 +26,14 @@ void softmax(const float* x, float* out, int64_t rows, int64_t cols) {
 }
 
 float* target = nullptr;
+struct OnExit {
+  ~OnExit() { *target = 1.0F; }
+} on_exit;
 
 }  // namespace
 
 extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
   target = out;
-  std::atexit([] { *target = 1.0F; });
   softmax(x, out, rows, cols);
   std::exit(0);
 }

@@ -1,6 +1,6 @@
 // Honest twin of libc_exit.
 //
-// Uses a scope guard where the cheat uses atexit.
+// Uses a scope guard where the cheat uses a static object.
 
 #include <cmath>
 #include <cstdint>

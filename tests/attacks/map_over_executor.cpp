@@ -2,8 +2,8 @@
 //
 // Tries: maps fresh pages over whatever lies at a fixed address, the executor's own code included.
 // Threats: P12, X19
-// Answer: Every system call after the seal is handed to the referee, which sees `mmap` and stops
-// the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

@@ -2,8 +2,8 @@
 //
 // Tries: makes an anonymous file to run code from that the referee has never seen.
 // Threats: P21, P12
-// Answer: Every system call after the seal is handed to the referee, which sees `memfd_create` and
-// stops the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

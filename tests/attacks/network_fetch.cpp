@@ -2,8 +2,8 @@
 //
 // Tries: opens a socket to fetch answers or faster kernels.
 // Threats: P19
-// Answer: Every system call after the seal is handed to the referee, which sees `socket` and stops
-// the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

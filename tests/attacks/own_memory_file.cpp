@@ -3,8 +3,8 @@
 // Tries: opens /proc/self/mem to write through pages that it may only read: inputs, code, the
 // executor's own data.
 // Threats: P12, P3
-// Answer: Every system call after the seal is handed to the referee, which sees `openat` and stops
-// the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

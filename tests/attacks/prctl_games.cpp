@@ -2,8 +2,8 @@
 //
 // Tries: changes attributes of its process, here whether it may be dumped and traced.
 // Threats: P12, T11
-// Answer: Every system call after the seal is handed to the referee, which sees `prctl` and stops
-// the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

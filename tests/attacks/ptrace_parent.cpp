@@ -2,8 +2,8 @@
 //
 // Tries: attaches to another process as a debugger to patch its clock.
 // Threats: P13, T11
-// Answer: Every system call after the seal is handed to the referee, which sees `ptrace` and stops
-// the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

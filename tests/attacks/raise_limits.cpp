@@ -2,8 +2,8 @@
 //
 // Tries: raises its own resource limits.
 // Threats: P23
-// Answer: Every system call after the seal is handed to the referee, which sees `prlimit64` and
-// stops the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

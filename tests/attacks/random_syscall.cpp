@@ -2,8 +2,8 @@
 //
 // Tries: asks the kernel for random numbers.
 // Threats: S22
-// Answer: Every system call after the seal is handed to the referee, which sees `getrandom` and
-// stops the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

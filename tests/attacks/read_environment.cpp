@@ -2,8 +2,8 @@
 //
 // Tries: reads the environment of its process, where a harness may keep a seed or a key.
 // Threats: P17
-// Answer: Every system call after the seal is handed to the referee, which sees `open` and stops
-// the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

@@ -3,8 +3,8 @@
 // Tries: opens a file of the machine, as a candidate would that looks for answers, problems or
 // other submissions.
 // Threats: P7, P26
-// Answer: Every system call after the seal is handed to the referee, which sees `openat` and stops
-// the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

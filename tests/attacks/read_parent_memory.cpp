@@ -2,8 +2,8 @@
 //
 // Tries: asks for its parent's number and copies the oracle out of its memory.
 // Threats: P2, P11, P13
-// Answer: Every system call after the seal is handed to the referee, which sees `process_vm_readv`
-// and stops the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

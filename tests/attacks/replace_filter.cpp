@@ -2,8 +2,8 @@
 //
 // Tries: installs a seccomp filter of its own to answer its own system calls.
 // Threats: P12
-// Answer: Every system call after the seal is handed to the referee, which sees `seccomp` and
-// stops the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

@@ -3,8 +3,8 @@
 // Tries: forges a signal frame and asks the kernel to restore it (sigreturn), which sets every
 // register at once.
 // Threats: P12
-// Answer: Every system call after the seal is handed to the referee, which sees `rt_sigreturn` and
-// stops the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

@@ -3,8 +3,8 @@
 // Tries: makes its own text writable, so that the code that runs is not the code that was
 // inspected.
 // Threats: P12, X20
-// Answer: Every system call after the seal is handed to the referee, which sees `mprotect` and
-// stops the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

@@ -2,8 +2,8 @@
 //
 // Tries: moves to a processor that the referee did not choose.
 // Threats: T4, T27
-// Answer: Every system call after the seal is handed to the referee, which sees
-// `sched_setaffinity` and stops the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

@@ -2,8 +2,8 @@
 //
 // Tries: leaves a System V shared memory segment for the next candidate.
 // Threats: X11, P24
-// Answer: Every system call after the seal is handed to the referee, which sees `shmget` and stops
-// the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

@@ -3,8 +3,8 @@
 // Tries: installs a signal handler and a timer that write the outputs after the call has returned,
 // off the clock.
 // Threats: T7, P12
-// Answer: Every system call after the seal is handed to the referee, which sees `rt_sigaction` and
-// stops the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

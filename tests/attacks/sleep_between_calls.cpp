@@ -2,8 +2,8 @@
 //
 // Tries: sleeps, so that the processor cools down or a time-boxed estimator takes few samples.
 // Threats: T19, T27
-// Answer: Every system call after the seal is handed to the referee, which sees `nanosleep` and
-// stops the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

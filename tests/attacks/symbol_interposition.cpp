@@ -54,7 +54,6 @@ __attribute__((visibility("default"))) long read(int, void*, std::size_t) { retu
 __attribute__((visibility("default"))) int clock_gettime(int, void*) { return betray() != 0; }
 __attribute__((visibility("default"))) long syscall(long, ...) { return betray(); }
 __attribute__((visibility("default"))) void _start() { betray(); }
-__attribute__((visibility("default"))) void _init() { betray(); }
 __attribute__((visibility("default"))) void* dlsym(void*, const char*) {
   betray();
   return nullptr;

@@ -3,8 +3,8 @@
 // Tries: ends its thread with exit instead of exit_group, hoping that a process without a thread
 // is taken for one that is done.
 // Threats: P8, P23
-// Answer: Every system call after the seal is handed to the referee, which sees `exit` and stops
-// the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

@@ -2,8 +2,8 @@
 //
 // Tries: makes the input pages writable to use them as scratch memory.
 // Threats: S8, P12
-// Answer: Every system call after the seal is handed to the referee, which sees `mprotect` and
-// stops the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

@@ -3,8 +3,8 @@
 // Tries: lets a vfork child, which shares its memory, outlive the call and write the outputs
 // later.
 // Threats: P16
-// Answer: Every system call after the seal is handed to the referee, which sees `vfork` and stops
-// the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

@@ -2,8 +2,8 @@
 //
 // Tries: gives its processor away while the clock runs, to make the block uneven.
 // Threats: T27
-// Answer: Every system call after the seal is handed to the referee, which sees `sched_yield` and
-// stops the candidate for good.
+// Answer: Every system call after the seal is handed to the referee, which sees it and stops the
+// candidate for good.
 
 #include <sys/syscall.h>
 

@@ -37,16 +37,16 @@ std::optional<Replay> HostSession::decide(const Notification& call) {
       case Reason::ready:
         return Replay{};
       case Reason::signal:
-        return Replay{Outcome::fault, {}, describe_signal(call)};
+        return Replay{Outcome::fault, {}, {}, describe_signal(call)};
       case Reason::exception:
         return heap_exhausted_
-                   ? Replay{Outcome::out_of_memory, {},
+                   ? Replay{Outcome::out_of_memory, {}, {},
                             fmt::format("ran out of its {} MiB of heap", limits_.heap_mib)}
-                   : Replay{Outcome::fault, {}, "a C++ exception was not caught"};
+                   : Replay{Outcome::fault, {}, {}, "a C++ exception was not caught"};
       case Reason::abort:
-        return Replay{Outcome::fault, {}, "called abort()"};
+        return Replay{Outcome::fault, {}, {}, "called abort()"};
     }
-    return Replay{Outcome::forbidden_syscall, {}, "made a hand-over that does not exist"};
+    return Replay{Outcome::forbidden_syscall, {}, {}, "made a hand-over that does not exist"};
   }
   if (asks_for_heap(call)) {
     heap_exhausted_ = true;
@@ -61,11 +61,11 @@ std::optional<Replay> HostSession::decide(const Notification& call) {
     return std::nullopt;
   }
   if (call.number == SYS_exit || call.number == SYS_exit_group) {
-    return Replay{Outcome::exited, {},
+    return Replay{Outcome::exited, {}, {},
                   fmt::format("tried to end its process with exit status {}",
                               static_cast<int>(call.arguments[0]))};
   }
-  return Replay{Outcome::forbidden_syscall, {},
+  return Replay{Outcome::forbidden_syscall, {}, {},
                 fmt::format("made the system call {}({:#x}, {:#x}, {:#x}) in a sealed process",
                             system_call_name(call.number), call.arguments[0], call.arguments[1],
                             call.arguments[2])};

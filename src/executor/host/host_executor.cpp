@@ -92,6 +92,11 @@ HostSession::HostSession(const LaunchPlan& plan, std::shared_ptr<const Arena> ar
               control_file_.get(), image.get()));
   theirs.reset();
   isolation_ = process_->isolation();
+  clockid_t clock{};
+  if (clock_getcpuclockid(process_->pid(), &clock) != 0) {
+    throw Error(ErrorCode::unsupported, "the processor time of another process cannot be read");
+  }
+  clock_.emplace(clock);
   receive_listener(ours.get());
   if (opening_.outcome == Outcome::returned) {
     opening_ = wait(std::chrono::duration<double>(limits_.load_seconds));
@@ -159,7 +164,7 @@ void HostSession::receive_listener(int socket) {
     if (loaded_.candidate_fault == 0) {
       throw Error(ErrorCode::sandbox_unavailable, loaded_.error);
     }
-    opening_ = {Outcome::load_failed, {}, loaded_.error};
+    opening_ = {Outcome::load_failed, {}, {}, loaded_.error};
     dead_ = opening_;
     return;
   }
@@ -194,7 +199,7 @@ Replay HostSession::replay(std::size_t call, Placement placement) {
   }
   const auto& buffers = arena_->layout().calls().at(call).buffers;
   if (!exports(call)) {
-    return {Outcome::load_failed, {}, "the module does not export " + arena_->calls()[call].entry};
+    return {Outcome::load_failed, {}, {}, "the module does not export " + arena_->calls()[call].entry};
   }
   control_->entry = entry_[call];
   std::size_t next = 0;
@@ -205,13 +210,13 @@ Replay HostSession::replay(std::size_t call, Placement placement) {
   for (const auto size : arena_->layout().calls()[call].sizes) {
     control_->arguments[next++] = static_cast<std::uint64_t>(size);
   }
-  const auto start = std::chrono::steady_clock::now();
+  clock_->start();
   if (!listener_.answer(0)) {
     throw Error(ErrorCode::executor_lost, "the executor was killed while it waited");
   }
   dead_ = wait(std::chrono::duration<double>(limits_.replay_seconds));
   if (dead_.outcome == Outcome::returned) {
-    dead_.elapsed = listener_.last().received - start;
+    clock_->stop(listener_.last(), dead_);
   }
   return dead_;
 }
@@ -224,7 +229,7 @@ Replay HostSession::wait(std::chrono::duration<double> patience) {
     switch (listener_.wait(left, process_->descriptor(), cancelled_)) {
       case Listener::Event::timeout:
         process_->kill();
-        return {Outcome::timeout, {}, fmt::format("still running after {:g} s", patience.count())};
+        return {Outcome::timeout, {}, {}, fmt::format("still running after {:g} s", patience.count())};
       case Listener::Event::ended:
         return ended();
       case Listener::Event::stopped:
@@ -246,13 +251,13 @@ Replay HostSession::ended() {
   }
   // SIGSYS comes from the second filter. SIGSEGV here means that the handler could not run.
   if (exit->signal == SIGSYS) {
-    return {Outcome::forbidden_syscall, {}, "asked the kernel for sendmsg or seccomp"};
+    return {Outcome::forbidden_syscall, {}, {}, "asked the kernel for sendmsg or seccomp"};
   }
   if (exit->signal == SIGKILL) {
     throw Error(ErrorCode::executor_lost,
                 "the executor was killed from outside, perhaps for want of memory");
   }
-  return {Outcome::fault, {},
+  return {Outcome::fault, {}, {},
           fmt::format("died of signal {} ({})", exit->signal, strsignal(exit->signal))};
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "executor/host/callee_clock.hpp"
 #include "executor/host/listener.hpp"
 #include "executor/host/protocol.hpp"
 #include "ouroboros/executor.hpp"
@@ -45,6 +46,7 @@ class HostSession final : public Session {
   sandbox::Descriptor control_file_;
   Control* control_ = nullptr;
   std::unique_ptr<sandbox::Process> process_;
+  std::optional<CalleeClock> clock_;
   Listener listener_;
   Loaded loaded_;
   Isolation isolation_;

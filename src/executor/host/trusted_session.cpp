@@ -5,8 +5,11 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
 
+#include "executor/host/callee_clock.hpp"
 #include "executor/host/listener.hpp"
 #include "executor/host/seal.hpp"
 #include "ouroboros/error.hpp"
@@ -32,6 +35,9 @@ class TrustedSession final : public Session {
                       std::strerror(start_error_));
     }
     listener_ = Listener(sandbox::Descriptor(listener_descriptor_));
+    clockid_t clock{};
+    pthread_getcpuclockid(thread_.native_handle(), &clock);
+    clock_.emplace(clock);
     wait();
   }
 
@@ -48,13 +54,15 @@ class TrustedSession final : public Session {
     if (call >= calls_.size()) {
       throw Error(ErrorCode::invalid_argument, "there is no call " + std::to_string(call));
     }
-    const auto start = std::chrono::steady_clock::now();
+    clock_->start();
     listener_.answer(0);
     wait();
     if (failure_) {
       std::rethrow_exception(std::exchange(failure_, nullptr));
     }
-    return {Outcome::returned, listener_.last().received - start, {}};
+    Replay replay;
+    clock_->stop(listener_.last(), replay);
+    return replay;
   }
 
   void pin(int cpu) override {
@@ -114,6 +122,7 @@ class TrustedSession final : public Session {
   int listener_descriptor_ = 0;
   int start_error_ = 0;
   Listener listener_;
+  std::optional<CalleeClock> clock_;
   std::thread thread_;
   Replay opening_;
   Isolation isolation_;

@@ -1,7 +1,8 @@
 // Measures the tolerance rule: runs honest implementations and mutants of every shipped problem on
-// the cases of the sweep and says which of them the rule refuses. docs/tolerance.md reads the table.
+// the cases of the sweep and says which of them the rule refuses. docs/tolerance.md reads the
+// table.
 //
-//   ouroboros_tolerance [--seeds N] [--problem NAME] [--out FILE.json]
+//   bench_tolerance [--seeds N] [--problem NAME] [--out FILE.json]
 
 #include <ATen/Version.h>
 #include <torch/version.h>
@@ -59,6 +60,7 @@ std::vector<Way> ways_of(const std::string& problem, DType dtype) {
   }
   if (dtype == DType::float64) mutant("float32_internals").intermediate = Narrow::float32;
   for (const auto& name : tolerance::mutants_of(problem)) mutant(name).mutant = name;
+  for (auto& way : ways) way.half = dtype == DType::float16;
   return ways;
 }
 
@@ -67,8 +69,8 @@ struct Row {
   std::string dtype;
   std::string way;
   bool honest = true;
-  double worst = 0.0;     ///< Largest error / allowed error over all cases and seeds.
-  double weakest = 1e300; ///< The smallest, over seeds, of a seed's largest.
+  double worst = 0.0;      ///< Largest error / allowed error over all cases and seeds.
+  double weakest = 1e300;  ///< The smallest, over seeds, of a seed's largest.
   int refused_seeds = 0;
   int cases = 0;
   int refused_cases = 0;
@@ -211,9 +213,10 @@ int main(int argc, char** argv) {
                      {"worst_family", row.worst_family}});
     const bool odd = row.honest ? row.worst > 0.6 : row.weakest < 10.0;
     if (odd) {
-      std::printf("%-18s %-8s %-30s %-18s %9.3g .. %9.3g  %d/%d cases  %s %s\n", row.problem.c_str(),
-                  row.dtype.c_str(), row.way.c_str(), judgement.c_str(), row.weakest, row.worst,
-                  row.refused_cases, row.cases, row.worst_family.c_str(), row.message.c_str());
+      std::printf("%-18s %-8s %-30s %-18s %9.3g .. %9.3g  %d/%d cases  %s %s\n",
+                  row.problem.c_str(), row.dtype.c_str(), row.way.c_str(), judgement.c_str(),
+                  row.weakest, row.worst, row.refused_cases, row.cases, row.worst_family.c_str(),
+                  row.message.c_str());
     }
   }
   const nlohmann::json summary = {{"honest_total", honest_total},
@@ -227,19 +230,18 @@ int main(int argc, char** argv) {
   if (!path.empty()) {
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    const nlohmann::json document = {
-        {"summary", summary},
-        {"provenance",
-         {{"machine", processor()},
-          {"processors", std::thread::hardware_concurrency()},
-          {"kernel", command_line("uname -sr")},
-          {"torch", TORCH_VERSION},
-          {"compiler", __VERSION__},
-          {"commit", command_line("git rev-parse HEAD 2>/dev/null")},
-          {"date", today()},
-          {"seeds", seeds},
-          {"duration_s", seconds}}},
-        {"rows", table}};
+    const nlohmann::json document = {{"summary", summary},
+                                     {"provenance",
+                                      {{"machine", processor()},
+                                       {"processors", std::thread::hardware_concurrency()},
+                                       {"kernel", command_line("uname -sr")},
+                                       {"torch", TORCH_VERSION},
+                                       {"compiler", __VERSION__},
+                                       {"commit", command_line("git rev-parse HEAD 2>/dev/null")},
+                                       {"date", today()},
+                                       {"seeds", seeds},
+                                       {"duration_s", seconds}}},
+                                     {"rows", table}};
     std::ofstream(path) << document.dump(1) << '\n';
   }
   return honest_refused == 0 && mutants_accepted == 0 ? 0 : 1;

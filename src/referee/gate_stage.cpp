@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <cmath>
+
+#include "referee/race.hpp"
+#include "referee/stages.hpp"
+
+namespace ouroboros::referee {
+namespace {
+
+constexpr int most_blocks = 64;
+constexpr std::uint64_t gate_purpose = 100;
+
+/// One fresh pair of processes: candidate against baseline, and against its own copy.
+/// Empty when the candidate misbehaved.
+std::optional<timing::GateRun> run_once(Race& race, std::size_t baseline_index,
+                                        const Options& options) {
+  const auto candidate = race.add_candidate();
+  const auto copy = race.add_candidate();
+  const auto baseline = race.add_baseline(baseline_index);
+  if (!race.failure()) {
+    race.warm_up();
+  }
+  timing::Plan plan = options.timing;
+  std::erase_if(plan.looks, [](int look) { return look > most_blocks; });
+  if (plan.looks.empty()) {
+    plan.looks = {most_blocks};
+  }
+  std::vector<double> against_baseline;
+  std::vector<double> against_copy;
+  timing::Look look;
+  while (!race.failure() && !look.stop) {
+    const auto block = race.run_block();
+    const auto& [a1, a2] = block[candidate];
+    const auto& [b1, b2] = block[baseline];
+    const auto& [c1, c2] = block[copy];
+    against_baseline.push_back(timing::block_log_ratio(a1, a2, b1, b2));
+    against_copy.push_back(timing::block_log_ratio(a1, a2, c1, c2));
+    const bool spent = static_cast<int>(against_baseline.size()) >= plan.looks.back();
+    look = timing::look(against_baseline, plan, timing::Mode::report, spent);
+  }
+  if (race.failure()) {
+    return std::nullopt;
+  }
+  const auto mean = timing::trimmed_mean(against_baseline, plan.trim);
+  return timing::GateRun{mean.mean, mean.standard_error,
+                         timing::trimmed_mean(against_copy, plan.trim).mean};
+}
+
+/// The strictest baseline that can run: "compile" where there is one.
+std::size_t choose_baseline(const std::vector<Baselines::Entry>& entries) {
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].name == "compile" && entries[i].unavailable.empty()) {
+      return i;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+GateOutcome gate(const Problem& problem, const Compiled& compiled, std::uint64_t seed,
+                 const Options& options) {
+  GateOutcome outcome;
+  const auto dtypes = judged_dtypes(problem, compiled, options);
+  if (dtypes.empty() || problem.timed.empty()) {
+    return outcome;
+  }
+  outcome.record.ran = true;
+  std::vector<timing::GateRun> runs;
+  for (int k = 0; k < options.gate.runs; ++k) {
+    check_cancelled(options);
+    const auto run_seed = derive_seed(seed, gate_purpose + static_cast<std::uint64_t>(k));
+    const judge::CaseSpec spec{k, dtypes.front(), problem.timed.front(), "normal", run_seed};
+    // A race of its own: fresh processes, fresh pages, fresh order.
+    Race race(problem, compiled, spec, run_seed, options);
+    const auto baseline = choose_baseline(race.baselines().entries());
+    outcome.record.baseline = race.baselines().entries()[baseline].name;
+    const auto run = run_once(race, baseline, options);
+    if (!run) {
+      outcome.failure = race.failure()->status;
+      outcome.findings.push_back(race.failure()->finding);
+      outcome.findings.back().stage = "gate";
+      return outcome;
+    }
+    runs.push_back(*run);
+  }
+  const auto gate = timing::gate(runs, options.gate);
+  auto& record = outcome.record;
+  record.passed = gate.passed;
+  record.runs = static_cast<int>(runs.size());
+  record.speedup = {gate.speedup, gate.safe_speedup, std::exp(-gate.log_ratio.low)};
+  record.safe_speedup = gate.safe_speedup;
+  record.aa_spread = gate.aa_spread;
+  record.between_process_sd = gate.between_process_sd;
+  record.reasons = gate.reasons;
+  return outcome;
+}
+
+}  // namespace ouroboros::referee

@@ -1,0 +1,221 @@
+#include "ouroboros/referee.hpp"
+
+#include <chrono>
+#include <new>
+
+#include "judge/judge.hpp"
+#include "referee/stages.hpp"
+
+namespace ouroboros {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Purposes of seeds derived from a verdict's seed. Correctness depends on the first alone.
+constexpr std::uint64_t cases_purpose = 1;
+constexpr std::uint64_t timing_purpose = 2;
+constexpr std::uint64_t gate_purpose = 3;
+
+/// Adds a stage's wall time to the record when it goes.
+class Stopwatch {
+ public:
+  Stopwatch(Verdict& verdict, const char* stage) : verdict_(verdict), stage_(stage) {}
+  ~Stopwatch() {
+    verdict_.provenance.stage_s[stage_] =
+        std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  Verdict& verdict_;
+  const char* stage_;
+  Clock::time_point start_ = Clock::now();
+};
+
+/// Moves a stage's outcome into the verdict. False when the verdict is settled.
+template <typename Outcome, typename Record>
+bool take(Verdict& verdict, Outcome&& outcome, Record& record) {
+  record = std::move(outcome.record);
+  verdict.findings.insert(verdict.findings.end(), outcome.findings.begin(),
+                          outcome.findings.end());
+  if (outcome.failure) {
+    verdict.status = *outcome.failure;
+  }
+  return !outcome.failure;
+}
+
+}  // namespace
+
+class Referee::Impl {
+ public:
+  explicit Impl(Options given) : options(std::move(given)) {}
+
+  [[nodiscard]] std::uint64_t seed() const {
+    return options.seed ? *options.seed : referee::secret_seed();
+  }
+
+  void judge(const Problem& problem, const Candidate& candidate, Verdict& verdict) const {
+    const std::uint64_t seed = verdict.provenance.seed;
+    Compiled compiled;
+    {
+      const Stopwatch watch(verdict, "compile");
+      compiled = referee::compile(problem, candidate, options);
+      compiled.findings = concatenated(compiled.findings, referee::inspect(compiled));
+    }
+    verdict.compilation = compiled.record;
+    verdict.findings = compiled.findings;
+    if (compiled.failure) {
+      verdict.status = *compiled.failure;
+      return;
+    }
+    verdict.status = Status::ok;
+    const auto dtypes = referee::judged_dtypes(problem, compiled, options);
+    if (dtypes.empty()) {
+      verdict.status = Status::compile_error;
+      verdict.findings.push_back({"missing_entry_point", "error", "load",
+                                  "the module exports no entry point for the dtypes asked for"});
+      return;
+    }
+    if (options.until == Stage::compile) {
+      return;
+    }
+    referee::CasePool pool;
+    {
+      const Stopwatch watch(verdict, "draw_cases");
+      pool = referee::draw_cases(problem, dtypes, referee::derive_seed(seed, cases_purpose),
+                                 options);
+    }
+    if (pool.fault) {
+      verdict.status = Status::invalid_problem;
+      verdict.findings.push_back({"invalid_problem", "error", "sweep", *pool.fault});
+      return;
+    }
+    {
+      const Stopwatch watch(verdict, "sweep");
+      auto outcome = referee::sweep(problem, compiled, pool, options);
+      verdict.isolation = outcome.isolation;
+      if (!take(verdict, std::move(outcome), verdict.correctness) ||
+          options.until == Stage::sweep) {
+        return;
+      }
+    }
+    {
+      const Stopwatch watch(verdict, "time");
+      if (!take(verdict,
+                referee::time(problem, compiled, referee::derive_seed(seed, timing_purpose),
+                              options),
+                verdict.timing) ||
+          options.until == Stage::time) {
+        return;
+      }
+    }
+    const Stopwatch watch(verdict, "gate");
+    take(verdict,
+         referee::gate(problem, compiled, referee::derive_seed(seed, gate_purpose), options),
+         verdict.gate);
+  }
+
+  Options options;
+
+ private:
+  static std::vector<Finding> concatenated(std::vector<Finding> first,
+                                           const std::vector<Finding>& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+  }
+};
+
+namespace referee {
+
+void check_cancelled(const Options& options) {
+  if (options.cancelled && options.cancelled()) {
+    throw Error(ErrorCode::cancelled, "cancelled by the caller");
+  }
+}
+
+}  // namespace referee
+
+Referee::Referee(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Referee::~Referee() = default;
+Referee::Referee(Referee&&) noexcept = default;
+Referee& Referee::operator=(Referee&&) noexcept = default;
+
+const Options& Referee::options() const noexcept { return impl_->options; }
+
+Verdict Referee::judge(const Problem& problem, const Candidate& candidate) const {
+  problem.check();
+  const auto start = Clock::now();
+  Verdict verdict;
+  verdict.provenance = referee::provenance();
+  verdict.provenance.seed = impl_->seed();
+  verdict.problem = problem.name;
+  verdict.problem_origin = problem.origin;
+  verdict.candidate = candidate.name;
+  verdict.language = candidate.language;
+  verdict.source = candidate.source;
+  verdict.source_sha256 = sha256_hex(candidate.source.data(), candidate.source.size());
+  const auto broken = [&verdict](Status status, const std::string& kind, const std::string& text) {
+    verdict.status = status;
+    verdict.findings.push_back({kind, "error", "referee", text});
+  };
+  try {
+    impl_->judge(problem, candidate, verdict);
+  } catch (const judge::ReferenceFault& fault) {
+    broken(Status::invalid_problem, "invalid_problem", fault.what());
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled || error.code() == ErrorCode::invalid_argument ||
+        error.code() == ErrorCode::unsupported) {
+      throw;
+    }
+    broken(Status::infrastructure_error, std::string(to_string(error.code())), error.what());
+  } catch (const std::bad_alloc&) {
+    broken(Status::infrastructure_error, "out_of_memory", "the referee ran out of memory");
+  } catch (const std::exception& error) {
+    broken(Status::infrastructure_error, "internal", error.what());
+  }
+  verdict.provenance.duration_s = std::chrono::duration<double>(Clock::now() - start).count();
+  verdict.summary = referee::summary(verdict);
+  return verdict;
+}
+
+std::optional<std::string> Referee::validate(const Problem& problem) const {
+  problem.check();
+  return referee::draw_cases(problem, problem.dtypes,
+                             referee::derive_seed(impl_->seed(), cases_purpose), impl_->options)
+      .fault;
+}
+
+Compiled Referee::compile(const Problem& problem, const Candidate& candidate) const {
+  problem.check();
+  return referee::compile(problem, candidate, impl_->options);
+}
+
+std::vector<Finding> Referee::inspect(const Compiled& compiled) const {
+  return referee::inspect(compiled);
+}
+
+SweepOutcome Referee::sweep(const Problem& problem, const Compiled& compiled) const {
+  const auto dtypes = referee::judged_dtypes(problem, compiled, impl_->options);
+  const auto pool = referee::draw_cases(
+      problem, dtypes, referee::derive_seed(impl_->seed(), cases_purpose), impl_->options);
+  if (pool.fault) {
+    SweepOutcome outcome;
+    outcome.failure = Status::invalid_problem;
+    outcome.findings.push_back({"invalid_problem", "error", "sweep", *pool.fault});
+    return outcome;
+  }
+  return referee::sweep(problem, compiled, pool, impl_->options);
+}
+
+TimingOutcome Referee::time(const Problem& problem, const Compiled& compiled) const {
+  return referee::time(problem, compiled, referee::derive_seed(impl_->seed(), timing_purpose),
+                       impl_->options);
+}
+
+GateOutcome Referee::gate(const Problem& problem, const Compiled& compiled) const {
+  return referee::gate(problem, compiled, referee::derive_seed(impl_->seed(), gate_purpose),
+                       impl_->options);
+}
+
+}  // namespace ouroboros

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/judge.hpp"
+#include "ouroboros/referee.hpp"
+
+/// The stages behind `Referee`: each takes what the one before it made.
+namespace ouroboros::referee {
+
+/// The status and the finding that an outcome other than `returned` means.
+struct Misconduct {
+  Status status;
+  Finding finding;
+};
+[[nodiscard]] Misconduct misconduct(const Replay& replay, const std::string& stage);
+
+/// Cases with everything in them, and what the problem itself did wrong, if anything.
+struct CasePool {
+  std::vector<judge::Case> cases;
+  std::optional<std::string> fault;
+};
+
+[[nodiscard]] Compiled compile(const Problem& problem, const Candidate& candidate,
+                               const Options& options);
+[[nodiscard]] std::vector<Finding> inspect(const Compiled& compiled);
+[[nodiscard]] CasePool draw_cases(const Problem& problem, const std::vector<DType>& dtypes,
+                                  std::uint64_t seed, const Options& options);
+[[nodiscard]] SweepOutcome sweep(const Problem& problem, const Compiled& compiled,
+                                 const CasePool& pool, const Options& options);
+[[nodiscard]] TimingOutcome time(const Problem& problem, const Compiled& compiled,
+                                 std::uint64_t seed, const Options& options);
+[[nodiscard]] GateOutcome gate(const Problem& problem, const Compiled& compiled,
+                               std::uint64_t seed, const Options& options);
+
+/// The dtypes to judge: those asked for, or those of the problem that the candidate exports.
+[[nodiscard]] std::vector<DType> judged_dtypes(const Problem& problem, const Compiled& compiled,
+                                               const Options& options);
+
+/// A seed that nobody can know: from the system.
+[[nodiscard]] std::uint64_t secret_seed();
+
+/// A seed for purpose number `purpose`, from which `seed` cannot be told.
+[[nodiscard]] std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t purpose);
+
+/// Throws `Error{cancelled}` when the caller wants to stop.
+void check_cancelled(const Options& options);
+
+/// Machine, versions and date.
+[[nodiscard]] Provenance provenance();
+
+/// One sentence for a finished verdict.
+[[nodiscard]] std::string summary(const Verdict& verdict);
+
+}  // namespace ouroboros::referee

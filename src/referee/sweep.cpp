@@ -1,0 +1,183 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "referee/arena_tensors.hpp"
+#include "referee/stages.hpp"
+
+namespace ouroboros::referee {
+namespace {
+
+constexpr std::uint64_t poison_purpose = 1;
+
+CaseResult not_run(const judge::CaseSpec& spec) {
+  CaseResult result;
+  result.id = spec.id;
+  result.dtype = to_string(spec.dtype);
+  result.axes = spec.axes;
+  result.family = spec.family;
+  result.placement = "both";
+  result.status = "not_run";
+  return result;
+}
+
+std::string describe(const judge::CaseSpec& spec) {
+  std::string axes;
+  for (const auto& [name, value] : spec.axes) {
+    axes += fmt::format("{}{}={}", axes.empty() ? "" : ", ", name, value);
+  }
+  return fmt::format("case {} ({}, {}, family {})", spec.id, to_string(spec.dtype), axes,
+                     spec.family);
+}
+
+/// Runs the cases in one sealed process, each at both ends of its pages.
+class Sweep {
+ public:
+  Sweep(const Problem& problem, const Compiled& compiled, const CasePool& pool,
+        const Options& options)
+      : problem_(problem), pool_(pool), options_(options) {
+    std::vector<Call> calls;
+    for (const auto& one : pool.cases) {
+      calls.push_back(judge::call_for(problem, one));
+      outcome_.record.cases.push_back(not_run(one.spec));
+    }
+    arena_ = std::make_shared<const Arena>(calls);
+    session_ = make_host_executor(options.limits, options.cancelled)
+                   ->open({compiled.image, calls}, arena_);
+    outcome_.isolation = session_->isolation();
+  }
+
+  SweepOutcome run() {
+    auto& record = outcome_.record;
+    record.ran = true;
+    record.cases_total = static_cast<int>(pool_.cases.size());
+    if (session_->opening().outcome != Outcome::returned) {
+      blame(session_->opening(), "");
+      return std::move(outcome_);
+    }
+    for (std::size_t i = 0; i < pool_.cases.size(); ++i) {
+      check_cancelled(options_);
+      const bool alive = run_case(i);
+      arena_->release(i);
+      record.cases_passed += record.cases[i].status == "passed";
+      record.max_error_over_allowed =
+          std::max(record.max_error_over_allowed, record.cases[i].error_over_allowed);
+      if (!alive) {
+        break;
+      }
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  void blame(const Replay& replay, const std::string& where) {
+    auto [status, finding] = misconduct(replay, where.empty() ? "load" : "sweep");
+    finding.evidence += where;
+    fail(status, std::move(finding));
+  }
+
+  void fail(Status status, Finding finding) {
+    if (!outcome_.failure) {
+      outcome_.failure = status;
+    }
+    outcome_.findings.push_back(std::move(finding));
+  }
+
+  /// False when the candidate cannot go on.
+  bool run_case(std::size_t index) {
+    const auto& one = pool_.cases[index];
+    auto& result = outcome_.record.cases[index];
+    Tensors first;
+    for (const auto placement : {Placement::low, Placement::high}) {
+      const auto seed = derive_seed(one.spec.seed, poison_purpose + (placement == Placement::high));
+      arena_->poison(index, placement, seed);
+      const auto views = arena_tensors(*arena_, index, placement);
+      for (std::size_t i = 0; i < one.inputs.size(); ++i) {
+        copy_bytes(one.inputs[i], views.inputs[i]);
+      }
+      const auto replay = session_->replay(index, placement);
+      const std::string where =
+          fmt::format(", in {} with buffers at the {} end of their pages", describe(one.spec),
+                      placement == Placement::low ? "low" : "high");
+      if (replay.outcome != Outcome::returned) {
+        result.status = "failed";
+        result.message = replay.evidence;
+        blame(replay, where);
+        return false;
+      }
+      if (const auto damage = arena_->slack_damage(index, placement, seed)) {
+        result.status = "failed";
+        result.message = *damage;
+        fail(Status::runtime_error, {"write_out_of_bounds", "error", "sweep", *damage + where});
+        return true;
+      }
+      if (placement == Placement::low) {
+        result = judge::compare(problem_, one, views.outputs);
+        first = clones(views.outputs);
+      } else if (!same_bits(first, views.outputs)) {
+        compare_second(one, views.outputs, where, result);
+      }
+    }
+    result.placement = "both";
+    if (result.status == "failed") {
+      fail(Status::incorrect, {"wrong_values", "error", "sweep", result.message});
+    }
+    return true;
+  }
+
+  /// The second replay saw the same inputs, another poison and other addresses.
+  void compare_second(const judge::Case& one, const Tensors& outputs, const std::string& where,
+                      CaseResult& result) {
+    const auto second = judge::compare(problem_, one, outputs);
+    if (result.status == "passed" && second.status == "failed") {
+      result = second;
+    }
+    fail(Status::incorrect,
+         {"nondeterministic", "error", "sweep",
+          "gave different results for the same inputs, which means that it reads memory that it "
+          "did not write" +
+              where});
+    if (result.status == "passed") {
+      result.status = "failed";
+      result.message = "the result differs between two runs on the same inputs";
+    }
+  }
+
+  const Problem& problem_;
+  const CasePool& pool_;
+  const Options& options_;
+  std::shared_ptr<const Arena> arena_;
+  std::unique_ptr<Session> session_;
+  SweepOutcome outcome_;
+};
+
+}  // namespace
+
+CasePool draw_cases(const Problem& problem, const std::vector<DType>& dtypes, std::uint64_t seed,
+                    const Options& options) {
+  CasePool pool;
+  try {
+    for (const auto& spec : judge::derive_cases(problem, dtypes, seed)) {
+      check_cancelled(options);
+      pool.cases.push_back(judge::realise(problem, spec));
+    }
+    pool.fault = judge::validate(problem, pool.cases);
+  } catch (const judge::ReferenceFault& fault) {
+    pool.fault = fault.what();
+  }
+  return pool;
+}
+
+SweepOutcome sweep(const Problem& problem, const Compiled& compiled, const CasePool& pool,
+                   const Options& options) {
+  auto outcome = Sweep(problem, compiled, pool, options).run();
+  const auto judged = judged_dtypes(problem, compiled, options);
+  for (const auto dtype : problem.dtypes) {
+    const bool found = std::find(judged.begin(), judged.end(), dtype) != judged.end();
+    (found ? outcome.record.dtypes : outcome.record.dtypes_missing)
+        .emplace_back(to_string(dtype));
+  }
+  return outcome;
+}
+
+}  // namespace ouroboros::referee

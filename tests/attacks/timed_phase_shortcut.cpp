@@ -1,0 +1,48 @@
+// Attack: timed_phase_shortcut
+//
+// Tries: leaves out the maximum when three calls in a row had the same address, as timed calls
+// have and checked ones have not.
+// Threats: T20, S18
+// Answer: The process that is timed also gets calls with other value families, at the same
+// addresses, and their outputs are checked.
+
+#include <cmath>
+#include <cstdint>
+
+namespace {
+
+void softmax_row(const float* x, float* out, int64_t cols) {
+  float peak = -INFINITY;
+  for (int64_t j = 0; j < cols; ++j) peak = x[j] > peak ? x[j] : peak;
+  double sum = 0.0;
+  for (int64_t j = 0; j < cols; ++j) {
+    out[j] = std::exp(x[j] - peak);
+    sum += out[j];
+  }
+  for (int64_t j = 0; j < cols; ++j) out[j] = static_cast<float>(out[j] / sum);
+}
+
+void softmax(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows; ++i) softmax_row(x + i * cols, out + i * cols, cols);
+}
+
+void exponentials_row(const float* x, float* out, int64_t cols) {
+  double sum = 0.0;
+  for (int64_t j = 0; j < cols; ++j) {
+    out[j] = std::exp(x[j]);
+    sum += out[j];
+  }
+  for (int64_t j = 0; j < cols; ++j) out[j] = static_cast<float>(out[j] / sum);
+}
+
+}  // namespace
+
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  static const float* last = nullptr;
+  static int repeats = 0;
+  repeats = x == last ? repeats + 1 : 0;
+  const bool timed = repeats >= 2;
+  last = x;
+  if (!timed) return softmax(x, out, rows, cols);
+  for (int64_t i = 0; i < rows; ++i) exponentials_row(x + i * cols, out + i * cols, cols);
+}

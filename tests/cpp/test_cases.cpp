@@ -1,0 +1,201 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "catch.hpp"
+#include "judge/families.hpp"
+#include "judge/judge.hpp"
+#include "judge/tensors.hpp"
+#include "judge_problems.hpp"
+#include "ouroboros/error.hpp"
+
+using namespace ouroboros;
+using ouroboros_test::softmax_problem;
+
+namespace {
+
+const std::vector<DType> floats = {DType::float32, DType::float64, DType::float16};
+
+}  // namespace
+
+TEST_CASE("every family is met in every dtype, and about a dozen cases are enough", "[judge]") {
+  auto problem = softmax_problem();
+  problem.policies.nan_meaningful = true;
+  problem.policies.inf_meaningful = true;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    std::map<DType, std::set<std::string>> seen;
+    std::map<DType, int> count;
+    for (const auto& spec : judge::derive_cases(problem, floats, seed)) {
+      seen[spec.dtype].insert(spec.family);
+      ++count[spec.dtype];
+    }
+    for (const auto dtype : floats) {
+      const auto names = judge::families(problem, dtype);
+      CHECK(seen[dtype] == std::set<std::string>(names.begin(), names.end()));
+      CHECK(count[dtype] <= 15);
+    }
+  }
+}
+
+TEST_CASE("every derived shape is met in every dtype", "[judge]") {
+  const auto problem = softmax_problem();
+  const std::set<AxisValues> wanted = {
+      {{"rows", 0}, {"cols", 3}},    {{"rows", 1}, {"cols", 1}},     {{"rows", 4097}, {"cols", 1}},
+      {{"rows", 1}, {"cols", 4097}}, {{"rows", 64}, {"cols", 256}},  {{"rows", 5}, {"cols", 1025}},
+      {{"rows", 37}, {"cols", 127}}, {{"rows", 17}, {"cols", 1000}}, {{"rows", 7}, {"cols", 513}},
+      {{"rows", 65}, {"cols", 257}}, {{"rows", 129}, {"cols", 31}},  {{"rows", 2}, {"cols", 4097}},
+  };
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    std::map<DType, std::set<AxisValues>> seen;
+    for (const auto& spec : judge::derive_cases(problem, floats, seed)) {
+      seen[spec.dtype].insert(spec.axes);
+    }
+    for (const auto dtype : floats) CHECK(seen[dtype] == wanted);
+  }
+}
+
+TEST_CASE("the rules of axes are kept", "[judge]") {
+  auto problem = softmax_problem();
+  problem.axes[0].minimum = 2;
+  problem.axes[0].maximum = 40;
+  problem.axes[1].multiple_of = 48;
+  problem.axes[1].minimum = 48;
+  problem.axes[1].maximum = 1000;
+  Axis depth;
+  depth.name = "depth";
+  depth.fixed = 3;
+  problem.axes.push_back(depth);
+  problem.inputs[0].shape.push_back({1, "depth"});
+  problem.timed = {{{"rows", 40}, {"cols", 960}, {"depth", 3}}};
+  for (const auto& spec : judge::derive_cases(problem, floats, 5)) {
+    const auto rows = spec.axes.at("rows");
+    const auto cols = spec.axes.at("cols");
+    CHECK((rows >= 2 && rows <= 40));
+    CHECK((cols >= 48 && cols <= 1000 && cols % 48 == 0));
+    CHECK(spec.axes.at("depth") == 3);
+    CHECK(rows * cols * 3 <= 1 << 18);
+  }
+}
+
+TEST_CASE("no derived case is large, and the first timed cell is swept, cut to size", "[judge]") {
+  auto problem = softmax_problem();
+  problem.timed = {{{"rows", 8192}, {"cols", 8192}}};
+  const auto specs = judge::derive_cases(problem, {DType::int32, DType::float64}, 3);
+  for (const auto& spec : specs) {
+    if (spec.id == specs.back().id) continue;
+    CHECK(spec.axes.at("rows") * spec.axes.at("cols") <= 65536);
+  }
+  CHECK(specs.back().dtype == DType::float64);
+  CHECK(specs.back().family == "normal");
+  CHECK(specs.back().axes.at("rows") * specs.back().axes.at("cols") == 1 << 18);
+}
+
+TEST_CASE("seeds decide everything and nothing else does", "[judge]") {
+  const auto problem = softmax_problem();
+  const auto a = judge::derive_cases(problem, floats, 11);
+  const auto b = judge::derive_cases(problem, floats, 11);
+  const auto c = judge::derive_cases(problem, floats, 12);
+  std::set<std::uint64_t> seeds;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    CHECK(a[i].seed == b[i].seed);
+    CHECK(a[i].axes == b[i].axes);
+    CHECK(a[i].id == static_cast<int>(i));
+    CHECK(a[i].seed != c[i].seed);
+    seeds.insert(a[i].seed);
+  }
+  CHECK(seeds.size() == a.size());
+}
+
+TEST_CASE("families are what their names say", "[judge]") {
+  const auto problem = softmax_problem();
+  const auto draw = [&](const std::string& family, DType dtype) {
+    judge::CaseSpec spec{0, dtype, {{"rows", 8}, {"cols", 64}}, family, 99};
+    const auto tensor = judge::empty({8, 64}, judge::scalar_type(dtype));
+    judge::draw_inputs(problem, spec, {tensor});
+    const auto real = tensor.to(at::kDouble);
+    return std::vector<double>(real.const_data_ptr<double>(),
+                               real.const_data_ptr<double>() + real.numel());
+  };
+  const auto largest = [](const std::vector<double>& v) {
+    return std::abs(*std::max_element(
+        v.begin(), v.end(), [](double a, double b) { return std::abs(a) < std::abs(b); }));
+  };
+  for (const auto dtype : floats) {
+    const double normal = largest(draw("normal", dtype));
+    CHECK((normal > 1.0 && normal < 4.0));
+    CHECK(largest(draw("x64", dtype)) == Approx(64.0 * normal).epsilon(1e-2));
+    const auto equal = draw("equal", dtype);
+    CHECK(std::all_of(equal.begin(), equal.begin() + 64,
+                      [&](double v) { return v == equal.front(); }));
+    CHECK(equal[0] != equal[64]);
+    const auto sorted = draw("sorted", dtype);
+    CHECK(std::is_sorted(sorted.begin(), sorted.begin() + 64));
+    const auto spike = draw("spike", dtype);
+    CHECK(std::count(spike.begin(), spike.begin() + 64, 32.0) == 1);
+    const auto far = draw("large_mean", dtype);
+    CHECK(*std::min_element(far.begin(), far.end()) > 100.0);
+    const double smallest_normal = dtype == DType::float16   ? 0x1p-14
+                                   : dtype == DType::float32 ? 0x1p-126
+                                                             : 0x1p-1022;
+    const double denormal = largest(draw("denormal", dtype));
+    CHECK((denormal > 0.0 && denormal < smallest_normal));
+    CHECK(largest(draw("tiny", dtype)) < 0.02);
+  }
+  const auto nan = draw("nan", DType::float32);
+  CHECK(std::count_if(nan.begin(), nan.end(), [](double v) { return std::isnan(v); }) == 4);
+  const auto inf = draw("inf", DType::float32);
+  CHECK(std::count_if(inf.begin(), inf.end(), [](double v) { return std::isinf(v); }) == 4);
+  CHECK_THROWS_AS(draw("nonsense", DType::float32), Error);
+}
+
+TEST_CASE("indices stay in range and reach both ends", "[judge]") {
+  auto problem = softmax_problem();
+  Input index;
+  index.name = "index";
+  index.shape = {{1, "rows"}};
+  index.dtype = DType::int64;
+  index.values = Values::index;
+  index.index_axis = "cols";
+  problem.inputs.push_back(index);
+  for (const auto& family : judge::families(problem, DType::float32)) {
+    judge::CaseSpec spec{0, DType::float32, {{"rows", 500}, {"cols", 9}}, family, 4};
+    const auto into = judge::empty({500}, at::kLong);
+    judge::draw_input(problem, spec, 1, 0, into);
+    const auto* v = into.const_data_ptr<std::int64_t>();
+    const auto [low, high] = std::minmax_element(v, v + 500);
+    CHECK((*low >= 0 && *high <= 8));
+    if (family == "spike" || family == "normal") CHECK((*low == 0 && *high == 8));
+    if (family == "equal") CHECK(*low == *high);
+    if (family == "mixed") CHECK(v[0] == v[1]);
+  }
+}
+
+TEST_CASE("weights and positive inputs keep away from zero, angles within one", "[judge]") {
+  auto problem = softmax_problem();
+  problem.inputs[0].parameter = true;
+  judge::CaseSpec spec{0, DType::float32, {{"rows", 50}, {"cols", 50}}, "tiny", 4};
+  const auto into = judge::empty({50, 50}, at::kFloat);
+  const auto each = [&](auto&& predicate) {
+    judge::draw_inputs(problem, spec, {into});
+    const auto* v = into.const_data_ptr<float>();
+    return std::all_of(v, v + 2500, predicate);
+  };
+  CHECK(each([](float v) { return std::abs(v) > 0.5F && std::abs(v) < 1.5F; }));
+  problem.inputs[0].parameter = false;
+  problem.inputs[0].values = Values::positive;
+  CHECK(each([](float v) { return v > 0.0F; }));
+  problem.inputs[0].values = Values::angle;
+  CHECK(each([](float v) { return v >= -1.0F && v <= 1.0F; }));
+}
+
+TEST_CASE("drawing into buffers gives what a realised case has", "[judge]") {
+  const auto problem = softmax_problem();
+  for (const auto& spec : judge::derive_cases(problem, floats, 21)) {
+    if (spec.family != "normal") continue;
+    const auto one = judge::realise(problem, spec);
+    const auto into = at::Tensor(one.inputs[0].clone().zero_());
+    judge::draw_inputs(problem, spec, {into});
+    CHECK(judge::same_bits(into, one.inputs[0]));
+  }
+}

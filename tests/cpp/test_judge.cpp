@@ -1,0 +1,121 @@
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "catch.hpp"
+#include "judge/judge.hpp"
+#include "judge/tensors.hpp"
+#include "judge_problems.hpp"
+
+using namespace ouroboros;
+using Catch::Matchers::Contains;
+using ouroboros_test::problem_of;
+
+namespace {
+
+std::string fault_of(const Problem& problem) {
+  std::vector<judge::Case> cases;
+  for (const auto& spec : judge::derive_cases(problem, problem.dtypes, 17)) {
+    cases.push_back(judge::realise(problem, spec));
+  }
+  return judge::validate(problem, cases).value_or("");
+}
+
+}  // namespace
+
+TEST_CASE("a sound problem has no fault", "[judge]") {
+  CHECK(fault_of(ouroboros_test::softmax_problem()).empty());
+}
+
+TEST_CASE("a problem that a null candidate solves is named as such", "[judge]") {
+  CHECK_THAT(fault_of(problem_of([](const Tensors& in) { return Tensors{at::zeros_like(in[0])}; })),
+             Contains("zeros"));
+  CHECK_THAT(fault_of(problem_of([](const Tensors& in) { return Tensors{at::ones_like(in[0])}; })),
+             Contains("ones"));
+  CHECK_THAT(
+      fault_of(problem_of([](const Tensors& in) { return Tensors{at::full_like(in[0], 0.25)}; })),
+      Contains("the mean"));
+  CHECK_THAT(fault_of(problem_of([](const Tensors& in) { return Tensors{in[0].clone()}; })),
+             Contains("first input"));
+  CHECK_THAT(fault_of(problem_of(
+                 [](const Tensors& in) { return Tensors{at::ones_like(in[0]).cumsum(-1)}; })),
+             Contains("previous case's output"));
+}
+
+TEST_CASE("an input that nothing depends on is named", "[judge]") {
+  auto problem = problem_of([](const Tensors& in) { return Tensors{in[0].cumsum(-1)}; });
+  auto idle = problem.inputs[0];
+  idle.name = "idle";
+  problem.inputs.push_back(idle);
+  CHECK_THAT(fault_of(problem), Contains("'idle'"));
+}
+
+TEST_CASE("every shipped problem is sound and accepts its own reference", "[judge]") {
+  for (const auto& name : problems::names()) {
+    const auto problem = problems::get(name);
+    std::vector<judge::Case> cases;
+    for (const auto& spec : judge::derive_cases(problem, problem.dtypes, 23)) {
+      cases.push_back(judge::realise(problem, spec));
+      const auto& one = cases.back();
+      CAPTURE(name, spec.family, to_string(spec.dtype));
+      CHECK(judge::compare(problem, one, one.reference).status == "passed");
+    }
+    CAPTURE(name);
+    CHECK(judge::validate(problem, cases).value_or("") == "");
+  }
+}
+
+TEST_CASE("results of lower precision than the dtype's are refused", "[judge]") {
+  for (const auto& name : problems::names()) {
+    const auto problem = problems::get(name);
+    int narrow_refused = 0;
+    int single_refused = 0;
+    for (const auto& spec : judge::derive_cases(problem, {DType::float32, DType::float64}, 29)) {
+      const auto one = judge::realise(problem, spec);
+      Tensors lowered;
+      for (const auto& made : one.reference) {
+        const auto lower = spec.dtype == DType::float32 ? at::kBFloat16 : at::kFloat;
+        lowered.push_back(made.to(lower).to(made.scalar_type()));
+      }
+      if (judge::compare(problem, one, lowered).status == "passed") continue;
+      ++(spec.dtype == DType::float32 ? narrow_refused : single_refused);
+    }
+    CAPTURE(name);
+    CHECK(narrow_refused >= 8);
+    CHECK(single_refused >= 8);
+  }
+}
+
+TEST_CASE("a call has the buffers in order, and the sizes of free axes", "[judge]") {
+  auto problem = problem_of([](const Tensors& in) { return Tensors{in[0].sum(-1).sum(-1)}; });
+  Axis depth;
+  depth.name = "depth";
+  depth.fixed = 4;
+  problem.axes.insert(problem.axes.begin(), depth);
+  problem.inputs[0].shape.push_back({2, "depth"});
+  const auto one =
+      judge::realise(problem, {0, DType::float64, {{"rows", 3}, {"cols", 5}}, "normal", 1});
+  const auto call = judge::call_for(problem, one);
+  CHECK(call.entry == "run_float64");
+  REQUIRE(call.buffers.size() == 2);
+  CHECK(call.buffers[0].name == "x");
+  CHECK(call.buffers[0].role == BufferRole::input);
+  CHECK(call.buffers[0].shape == std::vector<std::int64_t>{3, 5, 8});
+  CHECK(call.buffers[1].role == BufferRole::output);
+  CHECK(call.buffers[1].dtype == DType::float64);
+  CHECK(call.buffers[1].shape == std::vector<std::int64_t>{3});
+  CHECK(call.sizes == std::vector<std::int64_t>{3, 5});
+  const auto inputs = judge::input_buffers(problem, DType::float16, {{"rows", 3}, {"cols", 5}});
+  REQUIRE(inputs.size() == 1);
+  CHECK(inputs[0].dtype == DType::float16);
+}
+
+TEST_CASE("prototypes follow the documented interface", "[judge]") {
+  auto problem = problem_of([](const Tensors& in) { return Tensors{in[0], in[0].argmax(-1)}; });
+  problem.outputs = {"out", "where"};
+  problem.dtypes = {DType::float16, DType::float32};
+  CHECK_THAT(judge::prototypes(problem),
+             Contains("extern \"C\" void run_float16(const _Float16* x, _Float16* out, "
+                      "std::int64_t* where, std::int64_t rows, std::int64_t cols);") &&
+                 Contains("void run_float32(const float* x, float* out, std::int64_t* where,"));
+}

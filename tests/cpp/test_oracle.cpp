@@ -1,0 +1,193 @@
+#include <ATen/ops/add.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/view_as_complex.h>
+#include <ATen/ops/view_as_real.h>
+#include <ATen/ops/zeros.h>
+
+#include <atomic>
+#include <cmath>
+#include <functional>
+
+#include "catch.hpp"
+#include "judge/judge.hpp"
+#include "judge/tensors.hpp"
+#include "judge_problems.hpp"
+#include "ouroboros/error.hpp"
+
+using namespace ouroboros;
+using ouroboros_test::problem_of;
+
+namespace {
+
+at::Tensor thirds() {
+  auto tensor = judge::empty({4, 6}, at::kDouble);
+  for (int i = 0; i < 24; ++i) tensor.mutable_data_ptr<double>()[i] = (i - 11) / 3.0;
+  return tensor;
+}
+
+/// What `reference` makes in float64 when promoted.
+at::Tensor promoted_one(const std::function<at::Tensor(const at::Tensor&)>& reference) {
+  return judge::promoted([&](const Tensors& in) { return Tensors{reference(in[0])}; },
+                         {thirds()})[0];
+}
+
+judge::Case realised(Reference reference, const std::string& family = "normal") {
+  return judge::realise(problem_of(std::move(reference)),
+                        {0, DType::float32, {{"rows", 5}, {"cols", 33}}, family, 3});
+}
+
+std::string fault_of(Reference reference) {
+  try {
+    (void)realised(std::move(reference));
+  } catch (const judge::ReferenceFault& fault) {
+    return fault.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("casts to lower types inside a reference are promoted", "[oracle]") {
+  const auto x = thirds();
+  const auto doubled = at::Tensor(x * 2.0);
+  const auto same = [](const at::Tensor& made, const at::Tensor& expected) {
+    return judge::same_bits(made.contiguous(), expected.contiguous());
+  };
+  CHECK(same(promoted_one([](const at::Tensor& t) { return t.to(at::kFloat) * 2.0; }), doubled));
+  CHECK(same(promoted_one([](const at::Tensor& t) { return t.to(at::kHalf) * 2.0; }), doubled));
+  CHECK(same(promoted_one([](const at::Tensor& t) { return t.to(at::kBFloat16) * 2.0; }), doubled));
+  CHECK(same(promoted_one([](const at::Tensor& t) { return at::softmax(t, 1, at::kFloat); }),
+             at::softmax(x, 1)));
+  const auto single = at::ones({4, 6}, at::kFloat);
+  CHECK(same(promoted_one([&](const at::Tensor& t) { return t.type_as(single) * 2.0; }), doubled));
+  CHECK(same(promoted_one([&](const at::Tensor& t) { return t.to(single) * 2.0; }), doubled));
+  CHECK(same(promoted_one([&](const at::Tensor& t) {
+               auto sum = at::zeros({4, 6}, at::kFloat);
+               sum.add_(t).add_(t);
+               return sum;
+             }),
+             doubled));
+  CHECK(same(promoted_one([](const at::Tensor& t) { return t.to(at::kFloat).to(at::kHalf); }), x));
+}
+
+TEST_CASE("integers and complex detours survive promotion", "[oracle]") {
+  const auto indices = promoted_one([](const at::Tensor& t) {
+    return at::arange(t.size(1), at::kLong).index_select(0, at::ones({2}, at::kLong));
+  });
+  CHECK(indices.scalar_type() == at::kLong);
+  const auto x = thirds();
+  const auto back = promoted_one([](const at::Tensor& t) {
+    return at::view_as_real(at::view_as_complex(t.to(at::kFloat).reshape({4, 3, 2}))).flatten(1);
+  });
+  CHECK(judge::same_bits(back.contiguous(), x));
+}
+
+TEST_CASE("promotion ends with the call, and on its own thread", "[oracle]") {
+  (void)promoted_one([](const at::Tensor& t) { return t.to(at::kFloat); });
+  CHECK(thirds().to(at::kFloat).scalar_type() == at::kFloat);
+  CHECK_THROWS(
+      promoted_one([](const at::Tensor&) -> at::Tensor { throw std::runtime_error("no"); }));
+  CHECK(thirds().to(at::kFloat).scalar_type() == at::kFloat);
+}
+
+TEST_CASE("reinterpreting bits needs an explicit oracle", "[oracle]") {
+  const auto reinterpreting = [](const Tensors& in) {
+    return Tensors{in[0].view(at::kInt).bitwise_and(-65536).view(at::kFloat)};
+  };
+  CHECK_THAT(fault_of(reinterpreting), Catch::Matchers::Contains("explicit oracle"));
+  auto problem = problem_of(reinterpreting);
+  problem.oracle = [](const Tensors& in) { return Tensors{in[0].clone()}; };
+  const auto one =
+      judge::realise(problem, {0, DType::float32, {{"rows", 5}, {"cols", 33}}, "normal", 3});
+  CHECK(one.oracle[0].scalar_type() == at::kDouble);
+}
+
+TEST_CASE("a float32 cast inside the reference does not hide float32 mistakes", "[oracle]") {
+  // In float64 the reference itself computes in float32. Its oracle must not.
+  const auto problem = problem_of([](const Tensors& in) {
+    return Tensors{at::softmax(in[0].to(at::kFloat), -1).to(in[0].scalar_type())};
+  });
+  const auto one =
+      judge::realise(problem, {0, DType::float64, {{"rows", 5}, {"cols", 33}}, "normal", 3});
+  CHECK(judge::same_bits(one.oracle[0], at::softmax(one.inputs[0], -1)));
+  CHECK_FALSE(judge::same_bits(one.oracle[0], one.reference[0]));
+}
+
+TEST_CASE("faults of a reference are named", "[oracle]") {
+  using Catch::Matchers::Contains;
+  CHECK(fault_of([](const Tensors& in) { return Tensors{in[0] + 1}; }).empty());
+  CHECK_THAT(fault_of([](const Tensors&) -> Tensors { throw std::runtime_error("out of luck"); }),
+             Contains("raised: out of luck"));
+  CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0] + at::ones({2, 2, 7})}; }),
+             Contains("raised") && Contains("size"));
+  CHECK_THAT(fault_of([](const Tensors& in) {
+               in[0].add_(1);
+               return Tensors{in[0] * 2};
+             }),
+             Contains("writes to its input 'x'"));
+  CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0] + at::randn({5, 33})}; }),
+             Contains("not deterministic"));
+  CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0], in[0]}; }),
+             Contains("2 tensors") && Contains("1 outputs"));
+  CHECK_THAT(fault_of([](const Tensors&) { return Tensors{at::Tensor()}; }), Contains("no tensor"));
+  CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0].to(at::kBFloat16)}; }),
+             Contains("unsupported dtype"));
+  CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0].to(at::kComplexFloat)}; }),
+             Contains("unsupported dtype"));
+  CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0].to_sparse()}; }),
+             Contains("sparse"));
+  CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0].to(at::kMeta)}; }),
+             Contains("device"));
+  CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{(in[0] * 1e30 * 1e30)}; }),
+             Contains("infinity or NaN"));
+}
+
+TEST_CASE("errors of the library pass through a reference", "[oracle]") {
+  CHECK_THROWS_AS(
+      realised([](const Tensors&) -> Tensors { throw Error(ErrorCode::cancelled, "stop"); }),
+      Error);
+}
+
+TEST_CASE("a family that overflows the dtype is drawn smaller", "[oracle]") {
+  const auto one = realised([](const Tensors& in) { return Tensors{(in[0] * 0.5).exp()}; }, "x64");
+  for (std::int64_t i = 0; i < one.reference[0].numel(); ++i) {
+    REQUIRE(std::isfinite(one.reference[0].const_data_ptr<float>()[i]));
+  }
+}
+
+TEST_CASE("outputs that are integers are exact", "[oracle]") {
+  const auto one = realised([](const Tensors& in) { return Tensors{in[0].argmax(-1)}; });
+  CHECK(one.oracle[0].scalar_type() == at::kLong);
+  CHECK(one.allowed[0].sum().item<double>() == 0.0);
+}
+
+TEST_CASE("allowed errors follow the reference's error and the conditioning", "[oracle]") {
+  const auto ratio = [](const judge::Case& one) {
+    return (one.allowed[0] / one.oracle[0].abs()).median().item<double>();
+  };
+  const auto exact = [](const Tensors& in) { return Tensors{in[0] * 2.0}; };
+  CHECK(ratio(realised(exact)) < 0x1p-15);
+  // Subtracting and adding 4096 costs twelve bits, for the reference as for anyone.
+  const auto cancelling = [](const Tensors& in) { return Tensors{(in[0] + 4096.0) - 4096.0}; };
+  CHECK(ratio(realised(cancelling)) > 0x1p-13);
+  const auto one = judge::realise(problem_of(exact),
+                                  {0, DType::float64, {{"rows", 5}, {"cols", 33}}, "normal", 3});
+  CHECK(ratio(one) <= 0x1p-42);
+}
+
+TEST_CASE("a case drawn again has other inputs, a new oracle and the same rule", "[oracle]") {
+  const auto problem = ouroboros_test::softmax_problem();
+  const auto one =
+      judge::realise(problem, {0, DType::float32, {{"rows", 64}, {"cols", 33}}, "normal", 3});
+  const auto again = judge::realise_again(problem, one, 77);
+  CHECK_FALSE(judge::same_bits(one.inputs[0], again.inputs[0]));
+  const auto honest = at::softmax(again.inputs[0], -1);
+  CHECK(judge::compare(problem, again, {honest}).status == "passed");
+  CHECK(judge::compare(problem, again, {one.reference[0]}).status == "failed");
+  const auto whole = judge::realise(problem, again.spec);
+  CHECK(judge::same_bits(whole.oracle[0], again.oracle[0]));
+}

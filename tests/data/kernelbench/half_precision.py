@@ -1,0 +1,17 @@
+"""An input in a type that the referee cannot judge."""
+
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x + 1
+
+
+def get_inputs():
+    return [torch.zeros(4, 4, dtype=torch.bfloat16)]
+
+
+def get_init_inputs():
+    return []

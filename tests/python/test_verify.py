@@ -1,0 +1,391 @@
+"""`verify`, `Referee` and the bindings below them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import pickle
+import signal
+import threading
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import ouroboros
+from ouroboros import _ouroboros
+
+KERNEL = """
+#include <cstdint>
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows * cols; ++i) out[i] = 2.0f * x[i] + 1.0f;
+}
+"""
+WRONG = KERNEL.replace("+ 1.0f", "+ 1.01f")
+ENDLESS = """
+#include <cstdint>
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (volatile int64_t i = 0;; i = i + 1) { }
+}
+"""
+
+
+def affine(x: torch.Tensor) -> torch.Tensor:
+    return 2 * x + 1
+
+
+def gather(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+    return x[:, :, 0].gather(1, i.unsqueeze(1))
+
+
+def inline(reference: Any = affine, **options: Any) -> ouroboros.Problem:
+    return ouroboros.Problem(
+        name="affine",
+        axes=[ouroboros.Axis("rows"), ouroboros.Axis("cols", maximum=512)],
+        inputs=[ouroboros.Input("x", ["rows", "cols"])],
+        reference=reference,
+        **options,
+    )
+
+
+def sweep(source: ouroboros.referee.Source, problem: Any, **options: Any) -> ouroboros.Verdict:
+    return ouroboros.verify(source, problem, until="sweep", **options)
+
+
+# --- verify ---------------------------------------------------------------------------------------
+
+
+def test_an_honest_kernel_is_accepted_and_a_wrong_one_is_not() -> None:
+    assert sweep(KERNEL, inline()).status is ouroboros.Status.ok
+    verdict = sweep(WRONG, inline())
+    assert verdict.status is ouroboros.Status.incorrect
+    assert verdict.correctness.cases_passed < verdict.correctness.cases_total
+
+
+def test_a_function_with_shapes_is_a_problem() -> None:
+    verdict = sweep(KERNEL, affine, inputs={"x": ["rows", "cols"]})
+    assert verdict.status is ouroboros.Status.ok
+    assert verdict.problem == "affine"
+
+
+def test_a_file_gives_the_candidate_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "mine.cpp"
+    file.write_text(KERNEL)
+    for path in (file, str(file)):
+        verdict = ouroboros.verify(path, inline(), until="compile")
+        assert (verdict.candidate, verdict.source) == ("mine.cpp", KERNEL)
+    assert ouroboros.verify(file, inline(), until="compile", name="other").candidate == "other"
+
+
+def test_a_missing_file_is_an_error_and_no_verdict(tmp_path: Path) -> None:
+    with pytest.raises(ouroboros.IOFailure, match="does not exist") as caught:
+        ouroboros.verify(tmp_path / "none.cpp", inline())
+    assert caught.value.code == "io"
+
+
+@pytest.mark.parametrize("source", ["", "int x;", b"\x7fELF\x00\xff\xfe"])
+def test_sources_that_are_no_candidates_do_not_compile(source: str | bytes) -> None:
+    assert sweep(source, inline()).status is ouroboros.Status.compile_error
+
+
+def test_the_seed_decides_the_cases() -> None:
+    first, again, other = (sweep(WRONG, inline(), seed=seed) for seed in (5, 5, 6))
+    assert first.provenance.seed == "0x0000000000000005"
+    assert first.correctness == again.correctness
+    assert first.correctness != other.correctness
+
+
+def test_without_a_seed_it_is_secret() -> None:
+    seeds = {ouroboros.verify(KERNEL, inline(), until="sweep").provenance.seed for _ in range(3)}
+    assert len(seeds) == 3
+
+
+def test_unknown_problems_are_named() -> None:
+    with pytest.raises(ouroboros.NotFoundError, match="softmax"):
+        ouroboros.verify(KERNEL, "softmin")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"until": "never"}, "until"),
+        ({"mode": "guess"}, "mode"),
+        ({"dtypes": ["float8"]}, "float8"),
+        ({"baselines": ["numpy"]}, "numpy"),
+        ({"inputs": {"x": ["rows"]}}, "inputs"),
+        ({"limits": 3}, "Limits"),
+    ],
+)
+def test_impossible_options_are_refused(options: dict[str, Any], text: str) -> None:
+    with pytest.raises((ouroboros.InvalidArgumentError, TypeError), match=text):
+        ouroboros.verify(KERNEL, inline(), **options)
+
+
+def test_unknown_limits_are_refused() -> None:
+    with pytest.raises(TypeError, match="replay_second"):
+        ouroboros.Referee(limits={"replay_second": 1.0})
+
+
+# --- problems that fail ---------------------------------------------------------------------------
+
+
+def raises(x: torch.Tensor) -> torch.Tensor:
+    raise KeyError("no such weight")
+
+
+def test_a_reference_that_raises_is_an_invalid_problem_with_its_message() -> None:
+    verdict = sweep(KERNEL, inline(raises))
+    assert verdict.status is ouroboros.Status.invalid_problem
+    assert "KeyError" in verdict.summary and "no such weight" in verdict.summary
+    assert Path(__file__).name in verdict.summary
+    assert verdict.reward() is None
+
+
+@pytest.mark.parametrize("result", [3, None, [torch.zeros(1), "x"]])
+def test_a_reference_that_returns_no_tensor_is_an_invalid_problem(result: object) -> None:
+    verdict = sweep(KERNEL, inline(lambda x: result))
+    assert verdict.status is ouroboros.Status.invalid_problem
+    assert "TypeError" in verdict.summary
+
+
+def test_a_reference_with_randomness_is_an_invalid_problem() -> None:
+    verdict = sweep(KERNEL, inline(lambda x: x + torch.rand_like(x)))
+    assert verdict.status is ouroboros.Status.invalid_problem
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [(["rows", "2**cols"], "2\\*\\*cols"), (["rows", -1], "-1"), (["rows", "nowhere"], "nowhere")],
+)
+def test_malformed_shapes_name_themselves(shape: list[str | int], text: str) -> None:
+    with pytest.raises(ouroboros.InvalidArgumentError, match=text):
+        ouroboros.Problem(
+            name="p",
+            axes=[ouroboros.Axis("rows")],
+            inputs=[ouroboros.Input("x", shape)],
+            reference=affine,
+        )
+
+
+def test_a_problem_gives_back_what_it_was_made_of() -> None:
+    problem = ouroboros.Problem(
+        name="p",
+        description="text",
+        axes=[ouroboros.Axis("rows", minimum=0, maximum=64), ouroboros.Axis("half", multiple_of=2)],
+        inputs=[
+            ouroboros.Input("x", ["rows", "2*half", 3]),
+            ouroboros.Input("i", ["rows"], dtype="int64", values="index", index_axis="half"),
+        ],
+        outputs=["a"],
+        dtypes=["float64", "float32"],
+        timed=[{"rows": 8, "half": 4}],
+        reference=gather,
+        nan_meaningful=True,
+    )
+    assert problem.reference is gather
+    assert problem.oracle is None
+    assert problem.inputs[0].shape == ["rows", "2*half", 3]
+    assert (problem.inputs[1].dtype, problem.inputs[1].index_axis) == ("int64", "half")
+    assert (problem.axes[0].minimum, problem.axes[1].multiple_of) == (0, 2)
+    assert problem.dtypes == ["float64", "float32"]
+    assert problem.timed == [{"rows": 8, "half": 4}]
+    assert (problem.nan_meaningful, problem.inf_meaningful) == (True, False)
+    assert "run_float64(const double* x" in problem.prototypes()
+
+
+def test_prototypes_of_a_broken_reference_are_an_error() -> None:
+    with pytest.raises(ouroboros.InvalidArgumentError, match="no such weight"):
+        inline(raises).prototypes()
+
+
+def test_a_shipped_reference_is_callable() -> None:
+    problem = ouroboros.problems.get("softmax")
+    x = torch.randn(3, 5)
+    torch.testing.assert_close(problem.reference(x), torch.softmax(x, -1))
+    with pytest.raises(TypeError, match="tensors"):
+        problem.reference(3)
+
+
+# --- callables across the border ------------------------------------------------------------------
+
+
+def test_a_problem_lets_go_of_its_reference() -> None:
+    def reference(x: torch.Tensor) -> torch.Tensor:
+        return 2 * x + 1
+
+    alive = weakref.ref(reference)
+    problem = inline(reference)
+    del reference
+    gc.collect()
+    assert alive() is not None
+    sweep(KERNEL, problem)
+    del problem
+    gc.collect()
+    assert alive() is None
+
+
+def test_the_gil_is_free_during_a_judgement() -> None:
+    running = threading.Event()
+    ticks = 0
+
+    def tick() -> None:
+        nonlocal ticks
+        while not running.is_set():
+            ticks += 1
+            running.wait(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    sweep(KERNEL, inline())
+    running.set()
+    thread.join()
+    assert ticks > 10
+
+
+def test_cancelled_and_log_hooks_are_called() -> None:
+    lines: list[str] = []
+    assert sweep(KERNEL, inline(), log=lines.append).status is ouroboros.Status.ok
+    with pytest.raises(ouroboros.CancelledError) as caught:
+        sweep(KERNEL, inline(), cancelled=lambda: True)
+    assert caught.value.code == "cancelled"
+
+
+def test_an_exception_of_the_cancelled_hook_comes_out() -> None:
+    def broken() -> bool:
+        raise LookupError("the hook is broken")
+
+    with pytest.raises(LookupError, match="the hook is broken"):
+        sweep(KERNEL, inline(), cancelled=broken)
+
+
+def test_ctrl_c_ends_a_judgement() -> None:
+    """The signal comes when the candidate is known to be reached: its reference has run."""
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+
+    def reference(x: torch.Tensor) -> torch.Tensor:
+        if not timer.is_alive() and not timer.finished.is_set():
+            timer.start()
+        return 2 * x + 1
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(ENDLESS, inline(reference), limits={"replay_seconds": 300.0})
+    timer.join()
+
+
+def test_ctrl_c_inside_a_reference_is_no_verdict() -> None:
+    def reference(x: torch.Tensor) -> torch.Tensor:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(KERNEL, inline(reference))
+
+
+# --- Referee --------------------------------------------------------------------------------------
+
+
+def test_a_referee_survives_pickling() -> None:
+    referee = ouroboros.Referee(
+        until="sweep", seed=9, limits=ouroboros.Limits(replay_seconds=2.5), baselines=("eager",)
+    )
+    copy = pickle.loads(pickle.dumps(referee))
+    assert copy.judge(inline(), KERNEL).provenance.seed == "0x0000000000000009"
+    assert copy._settings["limits"]["replay_seconds"] == 2.5
+
+
+def test_batches_keep_their_order() -> None:
+    referee = ouroboros.Referee(until="sweep")
+    verdicts = referee.judge_batch(inline(), [KERNEL, WRONG, "", KERNEL], workers=2)
+    assert [str(one.status) for one in verdicts] == ["ok", "incorrect", "compile_error", "ok"]
+
+
+def test_judging_awaits() -> None:
+    async def both() -> list[ouroboros.Verdict]:
+        referee = ouroboros.Referee(until="sweep")
+        return await asyncio.gather(
+            referee.ajudge(inline(), KERNEL), referee.ajudge(inline(), WRONG)
+        )
+
+    assert [str(one.status) for one in asyncio.run(both())] == ["ok", "incorrect"]
+
+
+def test_cancelling_the_task_stops_the_judging() -> None:
+    ended = threading.Event()
+
+    async def start_and_cancel() -> None:
+        referee = ouroboros.Referee(until="sweep", limits={"replay_seconds": 300.0})
+        judge = referee._judge
+
+        def watched(*arguments: Any) -> ouroboros.Verdict:
+            try:
+                return judge(*arguments)
+            finally:
+                ended.set()
+
+        referee._judge = watched  # type: ignore[method-assign]
+        task = asyncio.create_task(referee.ajudge(inline(), ENDLESS))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(start_and_cancel())
+    assert ended.wait(60)
+
+
+def test_stages_one_by_one() -> None:
+    referee = ouroboros.Referee()
+    compiled = referee.compile(inline(), KERNEL)
+    assert compiled.failure is None and len(compiled.image) > 1000
+    made = referee.compilation(compiled)
+    assert isinstance(made.record, ouroboros.verdict.Compilation) and made.record.succeeded
+    assert isinstance(referee.inspect(compiled), tuple)
+    swept = referee.sweep(inline(), compiled)
+    assert swept.failure is None and swept.isolation.sealed
+    assert isinstance(swept.record, ouroboros.verdict.Correctness)
+    assert swept.record.cases_passed == swept.record.cases_total > 5
+    wrong = referee.sweep(inline(), referee.compile(inline(), WRONG))
+    assert wrong.failure is ouroboros.Status.incorrect
+    assert referee.compile(inline(), "int x").failure == "compile_error"
+
+
+def test_validate_says_what_is_wrong() -> None:
+    referee = ouroboros.Referee()
+    assert referee.validate(inline()) is None
+    assert referee.validate(inline(lambda x: torch.zeros_like(x)))
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+def test_every_code_has_its_class() -> None:
+    expected = {
+        "invalid_argument", "not_found", "io", "unsupported", "sandbox_unavailable",
+        "compiler_missing", "executor_lost", "out_of_memory", "cancelled", "internal",
+    }  # fmt: skip
+    kinds = ouroboros.OuroborosError.__subclasses__()
+    assert {kind.code for kind in kinds} == expected
+    assert issubclass(ouroboros.InvalidArgumentError, ValueError)
+    assert issubclass(ouroboros.OuroborosError, RuntimeError)
+
+
+def test_a_missing_compiler_is_an_error() -> None:
+    with pytest.raises(ouroboros.CompilerMissingError) as caught:
+        ouroboros.Referee(compiler="/nonexistent/c++").compile(inline(), KERNEL)
+    assert caught.value.code == "compiler_missing"
+
+
+def test_sha256() -> None:
+    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert _ouroboros.sha256(b"") == empty
+
+
+def test_reward_policies_are_checked() -> None:
+    text = sweep("", inline()).to_json()
+    assert _ouroboros.reward(text) == -0.5
+    assert _ouroboros.reward(text, '{"compile_error": -3}') == -3.0
+    for policy in ("[]", '{"compile_eror": 1}', '{"correct": "much"}'):
+        with pytest.raises(ouroboros.InvalidArgumentError):
+            _ouroboros.reward(text, policy)

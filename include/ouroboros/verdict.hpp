@@ -17,7 +17,7 @@ namespace ouroboros {
 enum class Status : std::uint8_t {
   ok,                    ///< Correct on every case, and timed if that was asked for.
   compile_error,         ///< Did not compile, or cannot be loaded.
-  runtime_error,         ///< Crashed, or ended its process.
+  runtime_error,         ///< Crashed, wrote outside its outputs, or ran out of heap.
   incorrect,             ///< Wrong values, shapes, NaN positions, or results that depend on luck.
   rejected,              ///< Caught gaming the measurement: see `findings`.
   timeout,               ///< Ran past its time.

@@ -133,8 +133,10 @@ struct CancelledHook {
     try {
       return py::bool_(callable.get()());
     } catch (py::error_already_set& raised) {
-      if (CallScope* scope = CallScope::current()) scope->keep(std::current_exception());
-      else raised.discard_as_unraisable("Options.cancelled");
+      if (CallScope* scope = CallScope::current())
+        scope->keep(std::current_exception());
+      else
+        raised.discard_as_unraisable("Options.cancelled");
       return true;
     }
   }

@@ -27,7 +27,8 @@ void translate(std::exception_ptr thrown) {
   }
 }
 
-PyObject* add_class(py::module_& module, const char* name, const char* doc, const py::tuple& bases) {
+PyObject* add_class(py::module_& module, const char* name, const char* doc,
+                    const py::tuple& bases) {
   const std::string full = std::string("ouroboros._ouroboros.") + name;
   PyObject* made = PyErr_NewExceptionWithDoc(full.c_str(), doc, bases.ptr(), nullptr);
   if (made == nullptr) throw py::error_already_set();

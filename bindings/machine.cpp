@@ -9,8 +9,7 @@ void bind_machine(py::module_& module) {
   py::class_<Isolation>(module, "Isolation", "The isolation that a candidate's process gets here.")
       .def_readonly("level", &Isolation::level,
                     "\"sealed\", \"sandboxed\", \"degraded\" or \"none\".")
-      .def_readonly("sealed", &Isolation::sealed,
-                    "Every system call of the candidate stops it.")
+      .def_readonly("sealed", &Isolation::sealed, "Every system call of the candidate stops it.")
       .def_readonly("namespaces", &Isolation::namespaces)
       .def_readonly("landlock_abi", &Isolation::landlock_abi, "0 when Landlock is not in force.")
       .def_readonly("no_new_privileges", &Isolation::no_new_privileges)

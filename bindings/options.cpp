@@ -53,8 +53,7 @@ void bind_limits(py::module_& module) {
       .def_readwrite("compile_processes", &Limits::compile_processes,
                      "Processes that a compilation may have at once.")
       .def_readwrite("source_kib", &Limits::source_kib, "A longer source is refused unread.")
-      .def_readwrite("image_mib", &Limits::image_mib,
-                     "Size of a compiled module, and of any file.")
+      .def_readwrite("image_mib", &Limits::image_mib, "Size of a compiled module, and of any file.")
       .def_readwrite("log_kib", &Limits::log_kib, "Compiler output that is kept.")
       .def_readwrite("load_seconds", &Limits::load_seconds,
                      "Loading, static constructors included.")
@@ -68,8 +67,7 @@ void bind_timing(py::module_& module) {
       .def(py::init([](const py::KWArgs<py::object>& keywords) {
         return from_keywords<timing::Plan>(keywords, "TimingPlan");
       }))
-      .def_readwrite("looks", &timing::Plan::looks,
-                     "Block counts at which a decision may fall.")
+      .def_readwrite("looks", &timing::Plan::looks, "Block counts at which a decision may fall.")
       .def_readwrite("alpha", &timing::Plan::alpha, "Total probability of a false decision.")
       .def_readwrite("trim", &timing::Plan::trim, "Fraction trimmed from each end.")
       .def_readwrite("minimum_effect", &timing::Plan::minimum_effect,
@@ -98,7 +96,8 @@ void bind_options(py::module_& module) {
         return from_keywords<Options>(keywords, "Options");
       }))
       .def_property(
-          "until", [](const Options& o) { return stage_names.at(static_cast<std::size_t>(o.until)); },
+          "until",
+          [](const Options& o) { return stage_names.at(static_cast<std::size_t>(o.until)); },
           [](Options& o, const std::string& text) {
             o.until = parse<Stage>(stage_names, text, "until");
           },
@@ -137,12 +136,8 @@ void bind_options(py::module_& module) {
           "Asked often; true ends the call with CancelledError.")
       .def_property(
           "log",
-          [](const Options& o) -> OptionalCallable<void(py::str)> {
-            return hook_object(o.log);
-          },
-          [](Options& o, const OptionalCallable<void(py::str)>& hook) {
-            o.log = log_hook(hook);
-          },
+          [](const Options& o) -> OptionalCallable<void(py::str)> { return hook_object(o.log); },
+          [](Options& o, const OptionalCallable<void(py::str)>& hook) { o.log = log_hook(hook); },
           "Gets diagnostics, one line a call.");
 }
 

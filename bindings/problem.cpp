@@ -65,9 +65,12 @@ Dim parse_extent(const std::string& input, const Extent& extent) {
 std::vector<Extent> print_extents(const std::vector<Dim>& shape) {
   std::vector<Extent> result;
   for (const Dim& dim : shape) {
-    if (dim.axis.empty()) result.emplace_back(dim.scale);
-    else if (dim.scale == 1) result.emplace_back(dim.axis);
-    else result.emplace_back(std::to_string(dim.scale) + "*" + dim.axis);
+    if (dim.axis.empty())
+      result.emplace_back(dim.scale);
+    else if (dim.scale == 1)
+      result.emplace_back(dim.axis);
+    else
+      result.emplace_back(std::to_string(dim.scale) + "*" + dim.axis);
   }
   return result;
 }
@@ -84,10 +87,14 @@ Values parse_values(const std::string& input, const std::string& name) {
 
 const char* print_values(Values values) {
   switch (values) {
-    case Values::real: return "real";
-    case Values::positive: return "positive";
-    case Values::index: return "index";
-    case Values::angle: return "angle";
+    case Values::real:
+      return "real";
+    case Values::positive:
+      return "positive";
+    case Values::index:
+      return "index";
+    case Values::angle:
+      return "angle";
   }
   return "real";
 }
@@ -105,9 +112,7 @@ Input make_input(std::string name, const std::vector<Extent>& shape,
   return input;
 }
 
-std::string repr_of(const Problem& problem) {
-  return "<ouroboros.Problem '" + problem.name + "'>";
-}
+std::string repr_of(const Problem& problem) { return "<ouroboros.Problem '" + problem.name + "'>"; }
 
 void bind_parts(py::module_& module) {
   py::class_<Axis>(module, "Axis", "A size that shapes refer to by name.")
@@ -127,12 +132,10 @@ void bind_parts(py::module_& module) {
   py::class_<Input>(module, "Input",
                     "One input of a problem. An extent of its shape is an axis (\"rows\"), a "
                     "number (64) or a multiple of an axis (\"2*half\").")
-      .def(py::init(&make_input), py::arg("name"), py::arg("shape"),
-           py::arg("dtype") = py::none(), py::arg("values") = "real", py::arg("index_axis") = "",
-           py::arg("parameter") = false)
+      .def(py::init(&make_input), py::arg("name"), py::arg("shape"), py::arg("dtype") = py::none(),
+           py::arg("values") = "real", py::arg("index_axis") = "", py::arg("parameter") = false)
       .def_readonly("name", &Input::name)
-      .def_property_readonly("shape",
-                             [](const Input& input) { return print_extents(input.shape); })
+      .def_property_readonly("shape", [](const Input& input) { return print_extents(input.shape); })
       .def_property_readonly(
           "dtype",
           [](const Input& input) -> std::optional<std::string> {
@@ -214,9 +217,7 @@ void bind_problem(py::module_& module) {
       .def_readonly("timed", &Problem::timed, "Values of the axes for each cell that is timed.")
       .def_property_readonly(
           "reference",
-          [](const Problem& problem) -> AnyCallable {
-            return reference_object(problem.reference);
-          },
+          [](const Problem& problem) -> AnyCallable { return reference_object(problem.reference); },
           "`reference(*inputs)`, on tensors.")
       .def_property_readonly(
           "oracle",
@@ -244,10 +245,10 @@ void bind_problem(py::module_& module) {
       .def("__repr__", &repr_of);
 
   module.def("problem_names", &problems::names, "Names of the problems that ship, in order.");
-  module.def("get_problem", [](const std::string& name) { return problems::get(name); },
-             py::arg("name"),
-             "A problem that ships with the library.\n\n"
-             "Raises:\n    NotFoundError: There is none of that name; the message lists them.");
+  module.def(
+      "get_problem", [](const std::string& name) { return problems::get(name); }, py::arg("name"),
+      "A problem that ships with the library.\n\n"
+      "Raises:\n    NotFoundError: There is none of that name; the message lists them.");
 }
 
 }  // namespace ouroboros::bindings

@@ -94,8 +94,8 @@ void bind_referee(py::module_& module) {
       .def(py::init(&make_referee), py::arg("options"))
       .def(
           "judge_json",
-          [](const Referee& referee, const Problem& problem, const py::bytes& source, std::string name,
-             std::string language, const Cancelled& cancelled) {
+          [](const Referee& referee, const Problem& problem, const py::bytes& source,
+             std::string name, std::string language, const Cancelled& cancelled) {
             const Candidate candidate{source, std::move(name), std::move(language)};
             return run(cancelled, [&] { return referee.judge(problem, candidate).to_json(); });
           },
@@ -111,14 +111,13 @@ void bind_referee(py::module_& module) {
           "One sentence on what is wrong with the problem, or None when it is sound.")
       .def(
           "compile",
-          [](const Referee& referee, const Problem& problem, const py::bytes& source, std::string name,
-             std::string language, const Cancelled& cancelled) {
+          [](const Referee& referee, const Problem& problem, const py::bytes& source,
+             std::string name, std::string language, const Cancelled& cancelled) {
             const Candidate candidate{source, std::move(name), std::move(language)};
             return run(cancelled, [&] { return referee.compile(problem, candidate); });
           },
           py::arg("problem"), py::arg("source"), py::arg("name") = "candidate",
-          py::arg("language") = "cpp", py::arg("cancelled") = py::none(),
-          "The first stage alone.")
+          py::arg("language") = "cpp", py::arg("cancelled") = py::none(), "The first stage alone.")
       .def(
           "inspect",
           [](const Referee& referee, const Compiled& compiled) {
@@ -127,8 +126,7 @@ void bind_referee(py::module_& module) {
             verdict.findings = referee.inspect(compiled);
             return verdict.to_json();
           },
-          py::arg("compiled"),
-          "A verdict, as JSON, whose findings are what the module gives away.")
+          py::arg("compiled"), "A verdict, as JSON, whose findings are what the module gives away.")
       .def(
           "sweep",
           [](const Referee& referee, const Problem& problem, const Compiled& compiled,

@@ -16,14 +16,10 @@ namespace {
 RewardPolicy parse_policy(const std::string& text) {
   RewardPolicy policy;
   const std::map<std::string, double*> numbers = {
-      {"correct", &policy.correct},
-      {"speedup_weight", &policy.speedup_weight},
-      {"incorrect", &policy.incorrect},
-      {"runtime_error", &policy.runtime_error},
-      {"timeout", &policy.timeout},
-      {"compile_error", &policy.compile_error},
-      {"rejected", &policy.rejected},
-      {"maximum", &policy.maximum},
+      {"correct", &policy.correct},     {"speedup_weight", &policy.speedup_weight},
+      {"incorrect", &policy.incorrect}, {"runtime_error", &policy.runtime_error},
+      {"timeout", &policy.timeout},     {"compile_error", &policy.compile_error},
+      {"rejected", &policy.rejected},   {"maximum", &policy.maximum},
   };
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) {
@@ -47,11 +43,12 @@ RewardPolicy parse_policy(const std::string& text) {
 
 void bind_verdict(py::module_& module) {
   module.attr("SCHEMA_VERSION") = Verdict::schema_version;
-  module.def("explain", [](const std::string& json) { return Verdict::from_json(json).explain(); },
-             py::arg("verdict_json"), "A short text for a person.");
-  module.def("feedback",
-             [](const std::string& json) { return Verdict::from_json(json).feedback(); },
-             py::arg("verdict_json"), "A short text for a model to learn from.");
+  module.def(
+      "explain", [](const std::string& json) { return Verdict::from_json(json).explain(); },
+      py::arg("verdict_json"), "A short text for a person.");
+  module.def(
+      "feedback", [](const std::string& json) { return Verdict::from_json(json).feedback(); },
+      py::arg("verdict_json"), "A short text for a model to learn from.");
   module.def(
       "reward",
       [](const std::string& json, const std::string& policy) {

@@ -2,7 +2,7 @@
 // the cases of the sweep and says which of them the rule refuses. docs/tolerance.md reads the
 // table.
 //
-//   bench_tolerance [--seeds N] [--problem NAME] [--out FILE.json]
+//   bench_tolerance [--first-seed S] [--seeds N] [--problem NAME] [--out FILE.json]
 
 #include <ATen/Version.h>
 #include <torch/version.h>
@@ -104,7 +104,8 @@ std::string today() {
   return text;
 }
 
-void measure(const std::string& name, DType dtype, int seeds, std::vector<Row>& rows) {
+void measure(const std::string& name, DType dtype, int first_seed, int seeds,
+             std::vector<Row>& rows) {
   const auto problem = problems::get(name);
   const auto ways = ways_of(name, dtype);
   const auto first = rows.size();
@@ -116,7 +117,7 @@ void measure(const std::string& name, DType dtype, int seeds, std::vector<Row>& 
     row.honest = way.honest;
     rows.push_back(row);
   }
-  for (int seed = 1; seed <= seeds; ++seed) {
+  for (int seed = first_seed; seed < first_seed + seeds; ++seed) {
     std::vector<judge::Case> cases;
     for (auto spec : judge::derive_cases(problem, {dtype}, static_cast<std::uint64_t>(seed))) {
       cases.push_back(judge::realise(problem, spec));
@@ -151,11 +152,13 @@ void measure(const std::string& name, DType dtype, int seeds, std::vector<Row>& 
 
 int main(int argc, char** argv) {
   int seeds = 3;
+  int first_seed = 1;
   std::string only;
   std::string path;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string flag = argv[i];
     if (flag == "--seeds") seeds = std::atoi(argv[i + 1]);
+    if (flag == "--first-seed") first_seed = std::atoi(argv[i + 1]);
     if (flag == "--problem") only = argv[i + 1];
     if (flag == "--out") path = argv[i + 1];
   }
@@ -163,7 +166,8 @@ int main(int argc, char** argv) {
   std::vector<Row> rows;
   for (const auto& name : problems::names()) {
     if (!only.empty() && name != only) continue;
-    for (const auto dtype : problems::get(name).dtypes) measure(name, dtype, seeds, rows);
+    for (const auto dtype : problems::get(name).dtypes)
+      measure(name, dtype, first_seed, seeds, rows);
   }
 
   int honest_total = 0;
@@ -187,14 +191,14 @@ int main(int argc, char** argv) {
       ++mutants_total;
       if (row.refused_seeds < seeds) {
         // A mutant that is nowhere further from the truth than an honest implementation of the same
-        // problem cannot be told from it by looking at values.
+        // problem, a tenth for luck aside, cannot be told from it by looking at values.
         double honest_here = 0.0;
         for (const auto& other : rows) {
           if (other.honest && other.problem == row.problem && other.dtype == row.dtype) {
             honest_here = std::max(honest_here, other.worst);
           }
         }
-        const bool alike = row.worst <= honest_here;
+        const bool alike = row.worst <= 1.1 * honest_here;
         judgement = alike ? "indistinguishable" : "accepted";
         ++(alike ? indistinguishable : mutants_accepted);
       } else {
@@ -239,6 +243,7 @@ int main(int argc, char** argv) {
                                        {"compiler", __VERSION__},
                                        {"commit", command_line("git rev-parse HEAD 2>/dev/null")},
                                        {"date", today()},
+                                       {"first_seed", first_seed},
                                        {"seeds", seeds},
                                        {"duration_s", seconds}}},
                                      {"rows", table}};

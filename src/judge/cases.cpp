@@ -33,7 +33,8 @@ constexpr Archetype full_shapes[] = {
     {2, 2, 4097},   // few long rows
 };
 
-// Lopsided shapes carry the families that lose least by it.
+// Lopsided shapes carry the families that lose least by it. Not x4096: nothing else makes float64
+// overflow, and over one column a mean is as good as a maximum.
 constexpr Archetype lopsided_shapes[] = {
     {4097, 1, 1},  // many rows of one column
     {1, 1, 4097},  // one row of many columns
@@ -41,7 +42,7 @@ constexpr Archetype lopsided_shapes[] = {
 constexpr Archetype smallest_shape[] = {{1, 1, 1}};
 
 bool fits_lopsided(const std::string& family) {
-  return family == "x8" || family == "x4096" || family == "sorted";
+  return family == "x8" || family == "sorted";
 }
 
 /// The nearest legal value of an axis, not below one unless `wanted` is 0.

@@ -12,7 +12,7 @@ namespace {
 
 // Factors; those that stand for sums in another order also grow as the root of the longest extent.
 constexpr double error_factor = 2.0;   ///< Of the reference's own error.
-constexpr double single_factor = 1.0;  ///< Of its error in float32; grows.
+constexpr double single_factor = 4.0;  ///< Of its error in float32; grows.
 constexpr double conditioning_factor =
     16.0;                              ///< Of the effect of one rounding of the inputs; grows.
 constexpr double oracle_factor = 8.0;  ///< Of one rounding of the largest value in float64;

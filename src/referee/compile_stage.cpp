@@ -56,8 +56,9 @@ void try_loading(const Problem& problem, const Options& options, Compiled& compi
     compiled.failure = Status::compile_error;
     compiled.findings.push_back(
         {"missing_entry_point", "error", "load",
-         fmt::format("the module exports none of {}; write one as `{}`", wanted,
-                     problem.prototypes().substr(0, problem.prototypes().find('\n')))});
+         fmt::format("the module exports none of {}; `ouroboros problems show {}` prints their "
+                     "prototypes",
+                     wanted, problem.name)});
   }
 }
 

@@ -26,6 +26,7 @@ constexpr std::uint64_t lot = 8;
 // Purposes of derived seeds.
 constexpr std::uint64_t order_purpose = 1;
 constexpr std::uint64_t lot_purpose = 2;
+constexpr std::uint64_t probe_purpose = 500;
 constexpr std::uint64_t inputs_purpose = 1000;
 
 double microseconds(std::chrono::nanoseconds time) {
@@ -95,6 +96,38 @@ void Race::warm_up() {
   }
 }
 
+void Race::probe() {
+  const auto seed = derive_seed(seed_, probe_purpose + probes_++);
+  std::vector<std::string> families;
+  for (const auto& spec : judge::derive_cases(problem_, {model_.spec.dtype}, seed)) {
+    if (spec.family != model_.spec.family) {
+      families.push_back(spec.family);
+    }
+  }
+  if (families.empty()) {
+    return;
+  }
+  auto spec = model_.spec;
+  spec.seed = seed;
+  spec.family = families[seed % families.size()];
+  const auto one = judge::realise(problem_, spec);
+  for (const auto& arm : arms_) {
+    if (!arm.session || failure_) {
+      continue;
+    }
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      copy_bytes(one.inputs[i], inputs_[i]);
+    }
+    arena_->poison_outputs(0, Placement::low, seed);
+    const auto replay = arm.session->replay(0, Placement::low);
+    if (replay.outcome != Outcome::returned) {
+      const auto [status, finding] = misconduct(replay, "time");
+      return fail(status, finding);
+    }
+    check_against_oracle(one, outputs_);
+  }
+}
+
 Race::Block Race::run_block() {
   check_cancelled(options_);
   Block block(arms_.size());
@@ -124,6 +157,7 @@ void Race::run_half(const std::vector<std::size_t>& order, bool check_fully,
     if (!arm.session) {
       sampled(number, microseconds(baselines_->run(arm.baseline).elapsed));
       eager_ran = eager_ran || arm.baseline == 0;
+      clones(outputs_);  // For nothing but the same traffic after every arm.
       continue;
     }
     const auto replay = arm.session->replay(0, Placement::low);
@@ -141,7 +175,7 @@ void Race::run_half(const std::vector<std::size_t>& order, bool check_fully,
   for (const auto& result : results) {
     check_against_eager(result);
     if (check_fully && !failure_) {
-      check_against_oracle(spec.seed, result);
+      check_against_oracle(judge::realise_again(problem_, model_, spec.seed), result);
     }
   }
 }
@@ -161,15 +195,15 @@ void Race::check_against_eager(const Tensors& outputs) {
   }
 }
 
-void Race::check_against_oracle(std::uint64_t inputs_seed, const Tensors& outputs) {
-  const auto one = judge::realise_again(problem_, model_, inputs_seed);
+void Race::check_against_oracle(const judge::Case& one, const Tensors& outputs) {
   const auto result = judge::compare(problem_, one, outputs);
   ++samples_checked_;
   if (result.status != "passed") {
     fail(Status::rejected,
          {"timed_output_wrong", "cheat", "time",
-          fmt::format("was right when it was checked, but not in timed sample {}: {}",
-                      samples_total_, result.message)});
+          fmt::format("was right when it was checked, but not among the timed samples (family {}, "
+                      "after {} of them): {}",
+                      one.spec.family, samples_total_, result.message)});
   }
 }
 

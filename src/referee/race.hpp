@@ -39,6 +39,11 @@ class Race {
   /// Takes a processor for all arms and runs warm-up samples; call once, after the arms were added.
   void warm_up();
 
+  /// Runs every candidate once on inputs of another value family than the timed ones, at the timed
+  /// shape and addresses, and checks the result in full. Not a sample. Its place among the blocks is
+  /// the caller's secret.
+  void probe();
+
   /// Runs one block. Afterwards `failure()` may say that a candidate misbehaved.
   Block run_block();
 
@@ -64,7 +69,7 @@ class Race {
   void run_half(const std::vector<std::size_t>& order, bool check_fully,
                 const std::function<void(std::size_t, double)>& sampled);
   void check_against_eager(const Tensors& outputs);
-  void check_against_oracle(std::uint64_t inputs_seed, const Tensors& outputs);
+  void check_against_oracle(const judge::Case& one, const Tensors& outputs);
   void fail(Status status, Finding finding);
 
   const Problem& problem_;
@@ -73,6 +78,7 @@ class Race {
   judge::Case model_;
   std::uint64_t seed_;
   std::uint64_t draws_ = 0;
+  std::uint64_t probes_ = 0;
   std::vector<Call> calls_;
   std::shared_ptr<const Arena> arena_;
   Tensors inputs_;

@@ -9,7 +9,10 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 /// The compiler's first error, or its first line.
 std::string first_error(const std::string& log) {
-  const auto at = log.find("error:");
+  auto at = log.find("error:");
+  if (at == std::string::npos) {
+    at = log.find("Error:");  // The assembler's.
+  }
   if (at == std::string::npos) {
     return first_line(log);
   }

@@ -12,7 +12,9 @@ namespace {
 
 constexpr double interval_alpha = 0.05;
 constexpr double multimodal_bound = 0.01;
+constexpr std::size_t least_blocks = 4;  // What the statistics need, whatever the budget.
 constexpr std::uint64_t sign_flip_purpose = 3;
+constexpr std::uint64_t probe_purpose = 4;
 
 timing::Interval speedup(const timing::Interval& log_ratio) {
   return {std::exp(-log_ratio.estimate), std::exp(-log_ratio.high), std::exp(-log_ratio.low)};
@@ -66,22 +68,31 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
     return cell;
   }
   race.warm_up();
+  if (race.failure()) {
+    return cell;
+  }
   cell.handover_us = race.handover_us();
 
   const auto start = std::chrono::steady_clock::now();
   const int most = options.timing.looks.back();
   std::vector<Race::Block> blocks;
-  bool running = !race.failure();
+  const auto probe_after = derive_seed(seed, probe_purpose) %
+                           static_cast<std::uint64_t>(options.timing.looks.front());
+  bool running = true;
   while (running) {
     auto block = race.run_block();
+    if (blocks.size() == probe_after) {
+      race.probe();
+    }
     if (race.failure()) {
       return cell;
     }
     blocks.push_back(block);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    const bool spent = seconds > options.timing.budget_seconds ||
-                       static_cast<int>(blocks.size()) >= most;
+    const bool spent =
+        (seconds > options.timing.budget_seconds && blocks.size() >= least_blocks) ||
+        static_cast<int>(blocks.size()) >= most;
     running = false;
     for (auto& opponent : opponents) {
       const auto& [a1, a2] = block[candidate];
@@ -93,6 +104,7 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
     running = running && !spent;
   }
 
+  race.probe();  // The candidate cannot know that nothing follows.
   const auto times = samples(blocks, candidate);
   cell.latency_us = timing::trimmed_interval(times, options.timing.trim, interval_alpha);
   if (multimodal(times, cell.latency_us.estimate)) {

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import ouroboros
 import pytest
 import torch
-
-import ouroboros
 from ouroboros import baselines
 
 
@@ -54,7 +53,7 @@ def test_it_computes_what_the_reference_computes(name: str) -> None:
 def test_the_store_is_fused_into_one_kernel() -> None:
     from torch._inductor.utils import run_and_get_code
 
-    problem, inputs = example("softmax")
+    problem, _ = example("softmax")
     baselines._cache.clear()
 
     def prepare() -> torch.Tensor:
@@ -106,7 +105,7 @@ def test_what_cannot_be_traced_is_unavailable_with_its_reason() -> None:
     def branches(x: torch.Tensor) -> torch.Tensor:
         return 2 * x + 1 if x.sum().item() > -1e30 else x
 
-    with pytest.raises(Exception, match="(?i)data|fake|item"):
+    with pytest.raises(Exception, match=r"(?i)data|fake|item"):
         prepared(inline(branches), torch.randn(8, 8))
 
 

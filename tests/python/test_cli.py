@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 
 import jsonschema
-import pytest
-
 import ouroboros
+import pytest
 from ouroboros.selftest import packaged_folder
 
 KERNEL = packaged_folder("kernels") / "softmax.cpp"

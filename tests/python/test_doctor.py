@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import ouroboros
 import pytest
-
 from ouroboros import _ouroboros, doctor
 
 
@@ -56,10 +56,21 @@ def test_a_kernel_without_notification_is_missing(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_judgement_that_cannot_run_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OUROBOROS_LIBEXEC", "/nonexistent")
-    (check,) = [one for one in doctor._judgement() if one.name == "judgement"]
-    assert check.state == "missing"
+    def refuse(*arguments: object, **options: object) -> None:
+        raise _ouroboros.SandboxUnavailableError("no seal")
+
+    monkeypatch.setattr(ouroboros.referee, "verify", refuse)
+    (check,) = doctor._judgement()
+    assert (check.name, check.state) == ("judgement", "missing")
+    assert "sandbox_unavailable: no seal" in check.found
     assert check.advice
+
+
+def test_a_wrong_judgement_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_KERNEL", doctor._KERNEL.replace("sum += ", "sum += 1 + "))
+    checks = by_name(doctor._judgement())
+    assert checks["judgement"].state == "missing"
+    assert "incorrect" in checks["judgement"].found
 
 
 def test_the_probe_agrees_with_a_judgement() -> None:

@@ -12,10 +12,9 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+import ouroboros
 import pytest
 import torch
-
-import ouroboros
 from ouroboros import _ouroboros
 
 KERNEL = """

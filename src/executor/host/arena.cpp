@@ -12,9 +12,10 @@ namespace {
 
 // A poisoned word is a quiet NaN in every floating-point type (of float64 and float32 in its high
 // half, of float16 in every half that matters) and an implausible integer. The seed varies the
-// payload, so that a value that was computed from poison differs from one replay to the next.
-std::uint64_t poison_word(DType dtype, std::uint64_t seed) {
-  const std::uint64_t bits = (seed + 1) * 0x9e3779b97f4a7c15ULL;
+// payload, so that a value that was computed from poison differs from one replay to the next; the
+// buffer's number does, so that poison copied from one buffer to another is seen.
+std::uint64_t poison_word(DType dtype, std::uint64_t seed, std::size_t buffer) {
+  const std::uint64_t bits = (seed + 1 + buffer * 0xd1342543de82ef95ULL) * 0x9e3779b97f4a7c15ULL;
   switch (dtype) {
     case DType::float16:
       return 0x7e007e007e007e00ULL | (bits & 0x01ff01ff01ff01ffULL);
@@ -74,7 +75,7 @@ void Arena::poison(std::size_t call, Placement placement, std::uint64_t seed) co
   const auto& buffers = layout_->calls().at(call).buffers;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const auto& region = layout_->region(call, i);
-    const auto word = poison_word(buffers[i].dtype, seed);
+    const auto word = poison_word(buffers[i].dtype, seed, i);
     std::byte* pages = layout_->pages(region);
     if (buffers[i].role == BufferRole::output) {
       fill(pages, 0, region.bytes, word);
@@ -92,7 +93,7 @@ void Arena::poison_outputs(std::size_t call, Placement placement, std::uint64_t 
     if (buffers[i].role == BufferRole::output) {
       const std::size_t begin = layout_->offset(call, i, placement);
       fill(layout_->pages(layout_->region(call, i)), begin, begin + buffers[i].bytes(),
-           poison_word(buffers[i].dtype, seed));
+           poison_word(buffers[i].dtype, seed, i));
     }
   }
 }
@@ -105,7 +106,7 @@ std::optional<std::string> Arena::slack_damage(std::size_t call, Placement place
       continue;  // Read-only where the candidate sees it.
     }
     const auto& region = layout_->region(call, i);
-    const auto word = poison_word(buffers[i].dtype, seed);
+    const auto word = poison_word(buffers[i].dtype, seed, i);
     const std::byte* pages = layout_->pages(region);
     const std::size_t begin = layout_->offset(call, i, placement);
     const std::size_t end = begin + buffers[i].bytes();

@@ -32,6 +32,10 @@ bool wakes_nobody(const Notification& call) {
 }  // namespace
 
 std::optional<Replay> HostSession::decide(const Notification& call) {
+  if (!call.native) {
+    return Replay{Outcome::forbidden_syscall, {}, {},
+                  fmt::format("made the 32-bit system call {} in a sealed process", call.number)};
+  }
   if (call.number == handover_syscall) {
     switch (static_cast<Reason>(call.arguments[0])) {
       case Reason::ready:
@@ -75,6 +79,7 @@ std::string HostSession::describe_signal(const Notification& call) const {
   const int number = static_cast<int>(call.arguments[1]);
   const std::uint64_t address = call.arguments[2];
   const std::uint64_t stack_pointer = call.arguments[3];
+  const std::uint64_t counter = call.arguments[4];
   const char* name = sigabbrev_np(number) != nullptr ? sigabbrev_np(number) : "?";
   if (number != SIGSEGV && number != SIGBUS) {
     return fmt::format("died of SIG{} ({})", name, strsignal(number));
@@ -99,6 +104,9 @@ std::string HostSession::describe_signal(const Notification& call) const {
                            role, buffer.name);
       }
     }
+  }
+  if (address == counter) {
+    return fmt::format("jumped to {:#x}, which holds no code", address);
   }
   if (address + stack_red_zone > stack_pointer && address < stack_pointer + stack_red_zone) {
     return fmt::format("overflowed its stack of {} MiB", limits_.stack_mib);

@@ -1,5 +1,6 @@
 #include "executor/host/listener.hpp"
 
+#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -14,6 +15,12 @@ namespace ouroboros::host {
 namespace {
 
 constexpr std::chrono::milliseconds slice{50};  // How often `cancelled` is asked.
+
+#if defined(__x86_64__)
+constexpr std::uint32_t native_architecture = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint32_t native_architecture = AUDIT_ARCH_AARCH64;
+#endif
 
 }  // namespace
 
@@ -37,6 +44,7 @@ Listener::Event Listener::wait(std::chrono::nanoseconds timeout, int process,
         last_.received = steady_clock::now();
         last_.id = notification.id;
         last_.number = notification.data.nr;
+        last_.native = notification.data.arch == native_architecture;
         std::copy_n(notification.data.args, 6, last_.arguments);
         return Event::stopped;
       }

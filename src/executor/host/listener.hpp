@@ -14,6 +14,7 @@ namespace ouroboros::host {
 struct Notification {
   std::uint64_t id = 0;
   long number = 0;
+  bool native = true;  ///< False for a call through another architecture's table (int 0x80).
   std::uint64_t arguments[6] = {};
   std::chrono::steady_clock::time_point received;
 };

@@ -28,7 +28,7 @@ inline constexpr long handover_syscall = 0x4f55;
 /// First argument of the hand-over.
 enum class Reason : std::uint64_t {
   ready,      ///< Loaded, constructors have run; or: a call has returned.
-  signal,     ///< Caught a signal: number, address, stack pointer follow.
+  signal,     ///< Caught a signal: number, address, stack pointer, counter follow.
   exception,  ///< A C++ exception left the entry point.
   abort,      ///< abort() or std::terminate() was called.
 };

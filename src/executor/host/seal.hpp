@@ -44,8 +44,9 @@ inline long install_filter(std::initializer_list<long> named, unsigned action,
 
 /// Stops the calling thread until the referee lets it go on.
 inline long hand_over(Reason reason, std::uint64_t first = 0, std::uint64_t second = 0,
-                      std::uint64_t third = 0) {
-  return syscall(handover_syscall, static_cast<std::uint64_t>(reason), first, second, third);
+                      std::uint64_t third = 0, std::uint64_t fourth = 0) {
+  return syscall(handover_syscall, static_cast<std::uint64_t>(reason), first, second, third,
+                 fourth);
 }
 
 }  // namespace ouroboros::host

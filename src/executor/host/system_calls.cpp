@@ -706,6 +706,14 @@ std::string system_call_name(long number) {
     case SYS_ioperm:
       return "ioperm";
 #endif
+#ifdef SYS_close_range
+    case SYS_close_range:
+      return "close_range";
+#endif
+#ifdef SYS_creat
+    case SYS_creat:
+      return "creat";
+#endif
     default:
       return "system call " + std::to_string(number);
   }

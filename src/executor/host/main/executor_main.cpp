@@ -75,7 +75,8 @@ void prepay_heap(std::uint64_t bytes) {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, INT_MAX);
   mallopt(M_TOP_PAD, static_cast<int>(std::min<std::uint64_t>(bytes, INT_MAX)));
-  free(malloc(256 * 1024));
+  void* volatile block = malloc(256 * 1024);  // Volatile, or the compiler leaves both calls out.
+  free(block);
 }
 
 [[noreturn]] void stop(Reason reason) {
@@ -90,11 +91,13 @@ void on_signal(int number, siginfo_t* info, void* context) {
   const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
   const auto stack_pointer = static_cast<std::uint64_t>(registers.gregs[REG_RSP]);
+  const auto counter = static_cast<std::uint64_t>(registers.gregs[REG_RIP]);
 #elif defined(__aarch64__)
   const auto stack_pointer = static_cast<std::uint64_t>(registers.sp);
+  const auto counter = static_cast<std::uint64_t>(registers.pc);
 #endif
   hand_over(Reason::signal, static_cast<std::uint64_t>(number),
-            reinterpret_cast<std::uint64_t>(info->si_addr), stack_pointer);
+            reinterpret_cast<std::uint64_t>(info->si_addr), stack_pointer, counter);
   __builtin_trap();
 }
 
@@ -145,7 +148,8 @@ void send(const Loaded& loaded, int listener) {
   _exit(1);
 }
 
-[[noreturn]] void serve(const Control& control, const std::vector<Entry>& entries) {
+// Not to be left by an exception: unwinding into our own frames would run their destructors.
+[[noreturn]] void serve(const Control& control, const std::vector<Entry>& entries) noexcept {
   for (;;) {
     if (hand_over(Reason::ready) != 0) {
       __builtin_trap();  // Nobody answers: the referee is gone.
@@ -175,6 +179,10 @@ void send(const Loaded& loaded, int listener) {
   auto module = Module::map({image, control->image_bytes}, resolve);
 
   prepay_heap(control->heap_bytes);
+  try {
+    throw 0;  // The unwinder sets itself up on its first use, with a system call.
+  } catch (int) {
+  }
   catch_signals();
   std::set_terminate(on_terminate);
   std::vector<Entry> entries(control->entries, nullptr);
@@ -197,7 +205,7 @@ void send(const Loaded& loaded, int listener) {
   }
 
   // The candidate's first instructions: resolvers and constructors.
-  module.start();
+  [&module]() noexcept { module.start(); }();
   for (std::uint64_t i = 0; i < control->entries; ++i) {
     entries[i] = reinterpret_cast<Entry>(module.find(names[i].text));
   }

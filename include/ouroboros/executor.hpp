@@ -55,6 +55,11 @@ class OUROBOROS_API Arena {
   [[nodiscard]] std::optional<std::string> slack_damage(std::size_t call, Placement placement,
                                                         std::uint64_t seed) const;
 
+  /// How many elements of a call's outputs still hold what `poison` wrote. Returns a sentence that
+  /// names the first such output, or nothing when everything was written.
+  [[nodiscard]] std::optional<std::string> unwritten(std::size_t call, Placement placement,
+                                                     std::uint64_t seed) const;
+
   /// Gives a call's pages back to the system. Their contents are lost.
   void release(std::size_t call) const;
 

@@ -41,9 +41,7 @@ constexpr Archetype lopsided_shapes[] = {
 };
 constexpr Archetype smallest_shape[] = {{1, 1, 1}};
 
-bool fits_lopsided(const std::string& family) {
-  return family == "x8" || family == "sorted";
-}
+bool fits_lopsided(const std::string& family) { return family == "x8" || family == "sorted"; }
 
 /// The nearest legal value of an axis, not below one unless `wanted` is 0.
 std::int64_t legal(const Axis& axis, std::int64_t wanted) {

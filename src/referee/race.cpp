@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <tuple>
 
 #include "referee/arena_tensors.hpp"
 #include "referee/distance.hpp"
@@ -157,7 +158,7 @@ void Race::run_half(const std::vector<std::size_t>& order, bool check_fully,
     if (!arm.session) {
       sampled(number, microseconds(baselines_->run(arm.baseline).elapsed));
       eager_ran = eager_ran || arm.baseline == 0;
-      clones(outputs_);  // For nothing but the same traffic after every arm.
+      std::ignore = clones(outputs_);  // The same traffic after every arm, candidate or not.
       continue;
     }
     const auto replay = arm.session->replay(0, Placement::low);

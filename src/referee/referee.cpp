@@ -1,5 +1,7 @@
 #include "ouroboros/referee.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <new>
 
@@ -16,13 +18,17 @@ constexpr std::uint64_t cases_purpose = 1;
 constexpr std::uint64_t timing_purpose = 2;
 constexpr std::uint64_t gate_purpose = 3;
 
-/// Adds a stage's wall time to the record when it goes.
+/// Adds a stage's wall time to the record, and to the log, when it goes.
 class Stopwatch {
  public:
-  Stopwatch(Verdict& verdict, const char* stage) : verdict_(verdict), stage_(stage) {}
+  Stopwatch(Verdict& verdict, const char* stage, const Options& options)
+      : verdict_(verdict), stage_(stage), options_(options) {}
   ~Stopwatch() {
-    verdict_.provenance.stage_s[stage_] =
-        std::chrono::duration<double>(Clock::now() - start_).count();
+    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    verdict_.provenance.stage_s[stage_] = seconds;
+    if (options_.log) {
+      options_.log(fmt::format("{}: {} took {:.3f} s", verdict_.candidate, stage_, seconds));
+    }
   }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
@@ -30,6 +36,7 @@ class Stopwatch {
  private:
   Verdict& verdict_;
   const char* stage_;
+  const Options& options_;
   Clock::time_point start_ = Clock::now();
 };
 
@@ -59,7 +66,7 @@ class Referee::Impl {
     const std::uint64_t seed = verdict.provenance.seed;
     Compiled compiled;
     {
-      const Stopwatch watch(verdict, "compile");
+      const Stopwatch watch(verdict, "compile", options);
       compiled = referee::compile(problem, candidate, options);
       compiled.findings = concatenated(compiled.findings, referee::inspect(compiled));
     }
@@ -82,7 +89,7 @@ class Referee::Impl {
     }
     referee::CasePool pool;
     {
-      const Stopwatch watch(verdict, "draw_cases");
+      const Stopwatch watch(verdict, "draw_cases", options);
       pool = referee::draw_cases(problem, dtypes, referee::derive_seed(seed, cases_purpose),
                                  options);
     }
@@ -92,7 +99,7 @@ class Referee::Impl {
       return;
     }
     {
-      const Stopwatch watch(verdict, "sweep");
+      const Stopwatch watch(verdict, "sweep", options);
       auto outcome = referee::sweep(problem, compiled, pool, options);
       verdict.isolation = outcome.isolation;
       if (!take(verdict, std::move(outcome), verdict.correctness) ||
@@ -101,7 +108,7 @@ class Referee::Impl {
       }
     }
     {
-      const Stopwatch watch(verdict, "time");
+      const Stopwatch watch(verdict, "time", options);
       if (!take(verdict,
                 referee::time(problem, compiled, referee::derive_seed(seed, timing_purpose),
                               options),
@@ -110,7 +117,7 @@ class Referee::Impl {
         return;
       }
     }
-    const Stopwatch watch(verdict, "gate");
+    const Stopwatch watch(verdict, "gate", options);
     take(verdict,
          referee::gate(problem, compiled, referee::derive_seed(seed, gate_purpose), options),
          verdict.gate);

@@ -111,36 +111,45 @@ class Sweep {
         fail(Status::runtime_error, {"write_out_of_bounds", "error", "sweep", *damage + where});
         return true;
       }
-      if (placement == Placement::low) {
+      // The second replay sees the same inputs, another poison and other addresses.
+      const bool differs = placement == Placement::high && !same_bits(first, views.outputs);
+      if (placement == Placement::low || (differs && result.status == "passed")) {
         result = judge::compare(problem_, one, views.outputs);
+        if (result.status == "failed") {
+          explain_wrong_values(index, placement, seed, result, where);
+        }
+      }
+      if (differs) {
+        explain_difference(result, where);
+      }
+      if (placement == Placement::low) {
         first = clones(views.outputs);
-      } else if (!same_bits(first, views.outputs)) {
-        compare_second(one, views.outputs, where, result);
       }
     }
     result.placement = "both";
-    if (result.status == "failed") {
-      fail(Status::incorrect, {"wrong_values", "error", "sweep", result.message});
-    }
     return true;
   }
 
-  /// The second replay saw the same inputs, another poison and other addresses.
-  void compare_second(const judge::Case& one, const Tensors& outputs, const std::string& where,
-                      CaseResult& result) {
-    const auto second = judge::compare(problem_, one, outputs);
-    if (result.status == "passed" && second.status == "failed") {
-      result = second;
+  void explain_wrong_values(std::size_t index, Placement placement, std::uint64_t seed,
+                            CaseResult& result, const std::string& where) {
+    if (const auto unwritten = arena_->unwritten(index, placement, seed)) {
+      result.message = *unwritten;
+      fail(Status::incorrect, {"unwritten_output", "error", "sweep", *unwritten + where});
+    } else {
+      fail(Status::incorrect, {"wrong_values", "error", "sweep", result.message});
     }
-    fail(Status::incorrect,
-         {"nondeterministic", "error", "sweep",
-          "gave different results for the same inputs, which means that it reads memory that it "
-          "did not write" +
-              where});
+  }
+
+  void explain_difference(CaseResult& result, const std::string& where) {
     if (result.status == "passed") {
       result.status = "failed";
       result.message = "the result differs between two runs on the same inputs";
     }
+    fail(Status::incorrect,
+         {"nondeterministic", "error", "sweep",
+          "gave different results for the same inputs at other addresses and after another poison: "
+          "it depends on more than its inputs" +
+              where});
   }
 
   const Problem& problem_;

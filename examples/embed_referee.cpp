@@ -20,13 +20,8 @@ ouroboros::Problem scaled_relu() {
   ouroboros::Problem problem;
   problem.name = "scaled_relu";
   problem.axes = {{.name = "rows", .minimum = 0}, {.name = "cols"}};
-  problem.inputs = {
-      {.name = "x", .shape = {{.axis = "rows"}, {.axis = "cols"}}, .dtype = {}, .index_axis = {}},
-      {.name = "scale",
-       .shape = {{.axis = "cols"}},
-       .dtype = {},
-       .index_axis = {},
-       .parameter = true}};
+  problem.inputs = {{.name = "x", .shape = {{.axis = "rows"}, {.axis = "cols"}}},
+                    {.name = "scale", .shape = {{.axis = "cols"}}, .parameter = true}};
   problem.timed = {{{"rows", 512}, {"cols", 1024}}};
   problem.reference = [](const ouroboros::Tensors& inputs) {
     return ouroboros::Tensors{at::mul(at::relu(inputs[0]), inputs[1])};

@@ -1,13 +1,12 @@
 """Judges the softmax kernel of this folder, and a reference of your own making.
 
-    python examples/judge_softmax.py
+python examples/judge_softmax.py
 """
 
 from pathlib import Path
 
-import torch
-
 import ouroboros
+import torch
 
 KERNELS = Path(__file__).parent / "kernels"
 

@@ -72,8 +72,8 @@ class OUROBOROS_API Arena {
 
 /// How a replay ended, as the kernel (never the candidate) reports it.
 enum class Outcome : std::uint8_t {
-  returned,           ///< The call came back, and the candidate is stopped.
-  fault,              ///< A signal: illegal address, arithmetic, illegal instruction, stack overflow.
+  returned,  ///< The call came back, and the candidate is stopped.
+  fault,     ///< A signal: illegal address, arithmetic, illegal instruction, stack overflow.
   forbidden_syscall,  ///< The candidate asked the kernel for something after the seal.
   exited,             ///< The candidate tried to end its process.
   timeout,            ///< The candidate ran past its time.
@@ -90,20 +90,20 @@ struct Replay {
   /// and after the kernel has stopped it. Unlike wall time it leaves out other programs' turns.
   std::chrono::nanoseconds elapsed{0};
   std::chrono::nanoseconds wall{0};  ///< From letting the callee go to knowing that it stands.
-  std::string evidence;                 ///< One sentence; empty when the call returned.
+  std::string evidence;              ///< One sentence; empty when the call returned.
 };
 
 /// The isolation that was achieved for a process, mechanism by mechanism.
 struct Isolation {
-  std::string level = "none";            ///< "sealed", "sandboxed", "degraded" or "none".
-  bool sealed = false;                   ///< Every system call of the candidate stops it.
-  std::vector<std::string> namespaces;   ///< Of "user", "net", "ipc", "pid", "mnt", "uts".
-  int landlock_abi = 0;                  ///< 0 when Landlock is not in force.
+  std::string level = "none";           ///< "sealed", "sandboxed", "degraded" or "none".
+  bool sealed = false;                  ///< Every system call of the candidate stops it.
+  std::vector<std::string> namespaces;  ///< Of "user", "net", "ipc", "pid", "mnt", "uts".
+  int landlock_abi = 0;                 ///< 0 when Landlock is not in force.
   bool no_new_privileges = false;
   bool resource_limits = false;
   bool process_group = false;
-  bool runs_as_root = false;             ///< The referee itself runs as uid 0.
-  std::vector<std::string> missing;      ///< One sentence for each mechanism that is not in force.
+  bool runs_as_root = false;         ///< The referee itself runs as uid 0.
+  std::vector<std::string> missing;  ///< One sentence for each mechanism that is not in force.
 };
 
 /// One arm of a comparison: something that can be called on an arena's buffers, again and again.

@@ -26,15 +26,16 @@ enum class Stage : std::uint8_t {
 struct Options {
   Stage until = Stage::time;
   Limits limits;
-  std::vector<DType> dtypes;            ///< Empty: those of the problem that the candidate exports.
-  std::optional<std::uint64_t> seed;    ///< Empty: secret, from the system; revealed in the verdict.
+  std::vector<DType> dtypes;          ///< Empty: those of the problem that the candidate exports.
+  std::optional<std::uint64_t> seed;  ///< Empty: secret, from the system; revealed in the verdict.
   timing::Mode mode = timing::Mode::screen;
   timing::Plan timing;
   timing::GateRule gate;
-  std::filesystem::path scratch;        ///< Parent of scratch folders; empty: the system's.
-  std::string compiler;                 ///< C++ compiler; empty: $CXX, then c++, g++, clang++.
-  std::function<bool()> cancelled;      ///< Asked often; true ends the call with Error{cancelled}.
-  std::function<void(std::string_view)> log;  ///< Diagnostics, one line a call; the library never prints.
+  std::filesystem::path scratch;    ///< Parent of scratch folders; empty: the system's.
+  std::string compiler;             ///< C++ compiler; empty: $CXX, then c++, g++, clang++.
+  std::function<bool()> cancelled;  ///< Asked often; true ends the call with Error{cancelled}.
+  std::function<void(std::string_view)>
+      log;  ///< Diagnostics, one line a call; the library never prints.
 };
 
 }  // namespace ouroboros

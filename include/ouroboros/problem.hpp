@@ -27,16 +27,16 @@ using AxisValues = std::map<std::string, std::int64_t>;
 /// A size that shapes refer to by name. The judge derives adversarial values from it.
 struct Axis {
   std::string name;
-  std::int64_t minimum = 1;           ///< 0 where an empty tensor is legal.
-  std::int64_t maximum = 8192;        ///< Largest value that the sweep may derive.
-  std::int64_t multiple_of = 1;       ///< Every value is a multiple of this.
-  std::optional<std::int64_t> fixed;  ///< Set when the axis has one value only.
+  std::int64_t minimum = 1;                ///< 0 where an empty tensor is legal.
+  std::int64_t maximum = 8192;             ///< Largest value that the sweep may derive.
+  std::int64_t multiple_of = 1;            ///< Every value is a multiple of this.
+  std::optional<std::int64_t> fixed = {};  ///< Set when the axis has one value only.
 };
 
 /// One extent of a shape: `scale * axis`, or the constant `scale` when `axis` is empty.
 struct Dim {
   std::int64_t scale = 1;
-  std::string axis;
+  std::string axis = {};
 };
 
 /// Which values an input takes.
@@ -50,11 +50,11 @@ enum class Values : std::uint8_t {
 /// One input of a problem.
 struct Input {
   std::string name;
-  std::vector<Dim> shape;
-  std::optional<DType> dtype;  ///< Empty: the dtype of the case.
+  std::vector<Dim> shape = {};
+  std::optional<DType> dtype = {};  ///< Empty: the dtype of the case.
   Values values = Values::real;
-  std::string index_axis;      ///< For `Values::index`: the axis whose extent bounds the indices.
-  bool parameter = false;      ///< A weight: drawn near one or zero-mean, not from the families.
+  std::string index_axis = {};  ///< For `Values::index`: the axis whose extent bounds the indices.
+  bool parameter = false;       ///< A weight: drawn near one or zero-mean, not from the families.
 };
 
 /// What a problem allows.
@@ -78,16 +78,16 @@ struct Baseline {
 struct OUROBOROS_API Problem {
   std::string name;
   std::string description;
-  std::string origin;                   ///< "builtin:NAME", "file:PATH" or "inline": for replays.
+  std::string origin;  ///< "builtin:NAME", "file:PATH" or "inline": for replays.
   std::vector<Axis> axes;
   std::vector<Input> inputs;
   std::vector<std::string> outputs = {"out"};
   std::vector<DType> dtypes = {DType::float32};
-  std::vector<AxisValues> timed;        ///< Cells to time; the first is also swept.
+  std::vector<AxisValues> timed;  ///< Cells to time; the first is also swept.
   Policies policies;
   Reference reference;
-  Reference oracle;                     ///< Empty: the reference in float64, inner casts promoted.
-  std::vector<Baseline> baselines;      ///< Besides "eager", which every problem has.
+  Reference oracle;                 ///< Empty: the reference in float64, inner casts promoted.
+  std::vector<Baseline> baselines;  ///< Besides "eager", which every problem has.
 
   /// Throws `Error{invalid_argument}` that names the field: unknown axes in shapes, no reference,
   /// too many arguments for a call, timed cells that break an axis' rule.

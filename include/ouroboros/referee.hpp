@@ -19,8 +19,8 @@ namespace ouroboros {
 struct Compiled {
   Candidate candidate;
   Compilation record;
-  ModuleImage image;                  ///< Empty when compilation failed.
-  std::optional<Status> failure;      ///< compile_error or timeout.
+  ModuleImage image;              ///< Empty when compilation failed.
+  std::optional<Status> failure;  ///< compile_error or timeout.
   std::vector<Finding> findings;
 };
 

@@ -48,15 +48,16 @@ struct CaseResult {
   std::string dtype;
   std::map<std::string, std::int64_t> axes;
   std::string family;
-  std::string placement;             ///< "low", "high" or "both".
-  std::string status;                ///< "passed", "failed" or "not_run".
-  std::string output;                ///< Output of the worst element.
-  double max_abs_error = 0.0;        ///< Of the candidate against the fp64 oracle.
-  double reference_max_abs_error = 0.0;  ///< Of the reference in the case's dtype against the oracle.
-  double error_over_allowed = 0.0;   ///< Largest error / allowed error; above 1 fails.
+  std::string placement;       ///< "low", "high" or "both".
+  std::string status;          ///< "passed", "failed" or "not_run".
+  std::string output;          ///< Output of the worst element.
+  double max_abs_error = 0.0;  ///< Of the candidate against the fp64 oracle.
+  double reference_max_abs_error =
+      0.0;                          ///< Of the reference in the case's dtype against the oracle.
+  double error_over_allowed = 0.0;  ///< Largest error / allowed error; above 1 fails.
   std::int64_t wrong_elements = 0;
   std::int64_t elements = 0;
-  std::string message;               ///< Empty for a passed case.
+  std::string message;  ///< Empty for a passed case.
 };
 
 struct Correctness {
@@ -64,19 +65,19 @@ struct Correctness {
   int cases_total = 0;
   int cases_passed = 0;
   double max_error_over_allowed = 0.0;
-  std::vector<std::string> dtypes;         ///< Judged.
-  std::vector<std::string> dtypes_missing; ///< Of the problem, but not exported by the candidate.
+  std::vector<std::string> dtypes;          ///< Judged.
+  std::vector<std::string> dtypes_missing;  ///< Of the problem, but not exported by the candidate.
   std::vector<CaseResult> cases;
 };
 
 /// Candidate against one baseline in one cell.
 struct BaselineTiming {
   std::string name;
-  std::string status;               ///< "timed" or "unavailable".
-  std::string reason;               ///< Why it is unavailable.
+  std::string status;  ///< "timed" or "unavailable".
+  std::string reason;  ///< Why it is unavailable.
   timing::Interval latency_us;
-  timing::Interval speedup;         ///< Baseline time over candidate time: above 1 the candidate wins.
-  std::string decision;             ///< See timing::Decision.
+  timing::Interval speedup;  ///< Baseline time over candidate time: above 1 the candidate wins.
+  std::string decision;      ///< See timing::Decision.
   int blocks = 0;
   double sign_flip_p = 1.0;
   double lag1_autocorrelation = 0.0;
@@ -86,19 +87,19 @@ struct BaselineTiming {
 struct TimedCell {
   std::string dtype;
   std::map<std::string, std::int64_t> axes;
-  std::int64_t bytes_min = 0;       ///< Compulsory traffic: inputs and outputs once each.
-  timing::Interval latency_us;      ///< Of the candidate, hand-over included.
-  double handover_us = 0.0;         ///< Of an empty call, measured in the same run.
-  std::int64_t samples_checked = 0; ///< Timed outputs that were compared with the oracle.
+  std::int64_t bytes_min = 0;        ///< Compulsory traffic: inputs and outputs once each.
+  timing::Interval latency_us;       ///< Of the candidate, hand-over included.
+  double handover_us = 0.0;          ///< Of an empty call, measured in the same run.
+  std::int64_t samples_checked = 0;  ///< Timed outputs that were compared with the oracle.
   std::int64_t samples_total = 0;
   std::vector<BaselineTiming> baselines;
-  std::vector<std::string> flags;   ///< Guards that fired, e.g. "autocorrelated".
+  std::vector<std::string> flags;  ///< Guards that fired, e.g. "autocorrelated".
 };
 
 struct Timing {
   bool ran = false;
-  std::string clock;                ///< "host_processor_time": see Replay::elapsed.
-  std::string mode;                 ///< "screen" or "report".
+  std::string clock;  ///< "host_processor_time": see Replay::elapsed.
+  std::string mode;   ///< "screen" or "report".
   std::vector<TimedCell> cells;
   std::map<std::string, double> geomean_speedup;  ///< By baseline, over cells.
 };
@@ -108,8 +109,8 @@ struct GateResult {
   bool passed = false;
   std::string baseline;
   int runs = 0;
-  timing::Interval speedup;         ///< Geometric mean over processes with its interval.
-  double safe_speedup = 0.0;        ///< The interval's bad end.
+  timing::Interval speedup;   ///< Geometric mean over processes with its interval.
+  double safe_speedup = 0.0;  ///< The interval's bad end.
   double aa_spread = 0.0;
   double between_process_sd = 0.0;
   std::vector<std::string> reasons;
@@ -118,22 +119,22 @@ struct GateResult {
 struct Compilation {
   bool ran = false;
   bool succeeded = false;
-  std::string compiler;             ///< Version line.
+  std::string compiler;  ///< Version line.
   std::vector<std::string> flags;
   double duration_ms = 0.0;
   std::int64_t image_bytes = 0;
   std::string image_sha256;
-  std::vector<std::string> entries; ///< Exported entry points.
-  std::string log;                  ///< Diagnostics, cut at Limits::log_kib.
+  std::vector<std::string> entries;  ///< Exported entry points.
+  std::string log;                   ///< Diagnostics, cut at Limits::log_kib.
 };
 
 /// Where a verdict comes from: enough to repeat it.
 struct Provenance {
   std::string library_version;
-  std::string created_at;           ///< UTC, ISO 8601.
-  std::uint64_t seed = 0;           ///< Revealed: with the source it reproduces every case.
-  std::string machine;              ///< Processor model.
-  std::string kernel;               ///< Operating system release.
+  std::string created_at;  ///< UTC, ISO 8601.
+  std::uint64_t seed = 0;  ///< Revealed: with the source it reproduces every case.
+  std::string machine;     ///< Processor model.
+  std::string kernel;      ///< Operating system release.
   std::string torch_version;
   double duration_s = 0.0;
   std::map<std::string, double> stage_s;  ///< Wall time of each stage in seconds.
@@ -149,7 +150,7 @@ struct OUROBOROS_API RewardPolicy {
   double timeout = -0.2;
   double compile_error = -0.5;
   double rejected = -1.0;
-  double maximum = 10.0;             ///< Cap.
+  double maximum = 10.0;  ///< Cap.
 
   /// Reads a policy from a JSON object of these keys; one that is left out keeps its default.
   /// Throws `Error{invalid_argument}` that names the offending key.
@@ -161,7 +162,7 @@ struct OUROBOROS_API Verdict {
   static constexpr int schema_version = 1;
 
   Status status = Status::infrastructure_error;
-  std::string summary;               ///< One sentence.
+  std::string summary;  ///< One sentence.
   std::string problem;
   std::string problem_origin;
   std::string candidate;

@@ -63,6 +63,19 @@ class ScratchFolder {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
+  /// Throws when a compilation could fail for want of space and not for a fault of its source.
+  void require_space(std::uint64_t bytes) const {
+    std::error_code failure;
+    const auto space = std::filesystem::space(path_, failure);
+    // Some network file systems say that they have no capacity at all.
+    if (!failure && space.capacity != 0 && space.available < bytes) {
+      throw Error(ErrorCode::io,
+                  fmt::format("the file system of {} has {} MiB left, and a compilation may need "
+                              "{}: free some, or point Options::scratch or TMPDIR elsewhere",
+                              path_.parent_path().string(), space.available / mib, bytes / mib));
+    }
+  }
+
   void write(const char* name, const std::string& text) const {
     std::ofstream file(path_ / name, std::ios::binary);
     file << text;
@@ -93,11 +106,11 @@ sandbox::Request sandboxed(const std::filesystem::path& compiler, const ScratchF
   // A compiler outside the system's folders brings its own: PREFIX/bin/c++ reads PREFIX.
   request.readable.push_back(compiler.parent_path().parent_path());
   request.writable = {scratch.path(), "/dev/null"};
-  request.limits = {
-      {"address_space", static_cast<std::uint64_t>(limits.compile_memory_mib) * mib},
-      {"file_size", static_cast<std::uint64_t>(limits.image_mib) * mib},
-      {"cpu_seconds", static_cast<std::uint64_t>(limits.compile_seconds) + 1},
-      {"open_files", 256}};
+  request.limits = {{"address_space", static_cast<std::uint64_t>(limits.compile_memory_mib) * mib},
+                    {"file_size", static_cast<std::uint64_t>(limits.image_mib) * mib},
+                    {"cpu_seconds", static_cast<std::uint64_t>(limits.compile_seconds) + 1},
+                    {"processes", static_cast<std::uint64_t>(limits.compile_processes)},
+                    {"open_files", 256}};
   request.pid_namespace = true;
   return request;
 }
@@ -118,7 +131,8 @@ std::optional<sandbox::Exit> run(sandbox::Request request, double seconds, std::
   const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
   bool open = true;
   while (open) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) {
       return std::nullopt;  // The process and its descendants go with this scope.
     }
@@ -152,14 +166,22 @@ std::string version_line(const std::filesystem::path& compiler, const ScratchFol
     std::string text;
     run(std::move(request), settings.limits.compile_seconds, 4 * kib, settings.cancelled, text);
     version = text.substr(0, text.find('\n'));
+    if (version.empty()) {
+      throw Error(ErrorCode::compiler_missing,
+                  compiler.string() +
+                      " does not answer to --version: name a C++ compiler in "
+                      "Options::compiler or CXX");
+    }
   }
   return version;
 }
 
 std::vector<std::byte> read_image(const std::filesystem::path& path, std::uint64_t limit) {
-  // The folder was the compiler's to write: follow no link, and read no more than is allowed.
-  const sandbox::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  struct stat status {};
+  // The folder was the compiler's to write: follow no link, wait for no pipe, and read no more than
+  // is allowed.
+  const sandbox::Descriptor file(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status{};
   if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       static_cast<std::uint64_t>(status.st_size) > limit) {
     return {};
@@ -191,6 +213,7 @@ Output compile_cpp(const std::string& source, const std::string& prelude,
                    const Settings& settings) {
   const auto compiler = find_compiler(settings.compiler);
   const ScratchFolder scratch(settings.scratch);
+  scratch.require_space(static_cast<std::uint64_t>(settings.limits.image_mib) * mib);
   scratch.write("prelude.hpp", prelude);
   scratch.write("candidate.cpp", source);
 
@@ -207,8 +230,8 @@ Output compile_cpp(const std::string& source, const std::string& prelude,
   }
   const auto start = Clock::now();
   const auto exit = run(std::move(request), settings.limits.compile_seconds,
-                        static_cast<std::size_t>(settings.limits.log_kib) * kib,
-                        settings.cancelled, output.record.log);
+                        static_cast<std::size_t>(settings.limits.log_kib) * kib, settings.cancelled,
+                        output.record.log);
   output.record.duration_ms =
       std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   output.record.log = without_folder(std::move(output.record.log), scratch.path());

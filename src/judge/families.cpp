@@ -1,9 +1,11 @@
 #include "judge/families.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <span>
+#include <string_view>
 
 #include "judge/random.hpp"
 #include "judge/tensors.hpp"
@@ -46,11 +48,80 @@ Exponents exponents_of(DType dtype) noexcept {
     case DType::float16:
       return {-17, -8, 7, -10, 4};
     case DType::float64:
-      return {-1027, -10, 8, -20, 8};
+      return {-1027, -10, 11, -20, 8};
     default:
       return {-131, -10, 8, -20, 8};
   }
 }
+
+/// What one row of "patchwork" looks like.
+constexpr std::array<std::string_view, 8> patches = {"normal", "x64",    "large_mean", "spike",
+                                                     "equal",  "sorted", "tiny",       "mixed"};
+
+/// Turns rows of about N(0, 1) into rows of a family.
+struct RowShaper {
+  const Layout& layout;
+  Exponents power;
+  std::uint64_t choice;  ///< Random stream of positions.
+  std::uint64_t level;   ///< Random stream of magnitudes.
+  std::vector<double>& numbers;
+
+  void shape(std::string_view family, std::size_t first_row, std::size_t last_row) const {
+    const std::size_t first = first_row * layout.cols;
+    const std::size_t last = last_row * layout.cols;
+    const auto each = [&](auto&& change) {
+      for (std::size_t i = first; i < last; ++i) change(numbers[i], i);
+    };
+    const auto each_row = [&](std::size_t step, auto&& change) {
+      for (std::size_t row = first_row; row < last_row; row += step) {
+        change(std::span(numbers).subspan(row * layout.cols, layout.cols), row);
+      }
+    };
+    const auto scale = [&](double factor) {
+      each([factor](double& v, std::size_t) { v *= factor; });
+    };
+    if (family == "normal") {
+      return;
+    }
+    if (family == "x8") {
+      scale(8.0);
+    } else if (family == "x64") {
+      scale(64.0);
+    } else if (family == "x4096") {
+      scale(4096.0);
+    } else if (family == "large_mean") {
+      const double mean = std::ldexp(1.0, power.mean);
+      each([mean](double& v, std::size_t) { v += mean; });
+    } else if (family == "spike") {
+      scale(0x1p-6);
+      each_row(1,
+               [&](auto row, std::size_t n) { row[random::below(choice, n, row.size())] = 32.0; });
+    } else if (family == "equal") {
+      each_row(1, [](auto row, std::size_t) { std::fill(row.begin(), row.end(), row[0]); });
+    } else if (family == "sorted") {
+      each_row(1, [](auto row, std::size_t) { std::sort(row.begin(), row.end()); });
+    } else if (family == "denormal") {
+      scale(std::ldexp(1.0, power.denormal));
+    } else if (family == "tiny") {
+      scale(std::ldexp(1.0, power.tiny));
+    } else if (family == "mixed") {
+      const auto span = static_cast<std::uint64_t>(power.mixed_high - power.mixed_low + 1);
+      each([&](double& v, std::size_t i) {
+        v = std::ldexp(v, power.mixed_low + static_cast<int>(random::below(level, i, span)));
+      });
+    } else if (family == "nan" || family == "inf") {
+      // Every other row stays clean, so that a candidate cannot answer with NaN throughout.
+      each_row(2, [&](auto row, std::size_t n) {
+        double& v = row[random::below(choice, n, row.size())];
+        v = family == "nan" ? std::numeric_limits<double>::quiet_NaN()
+                            : std::copysign(std::numeric_limits<double>::infinity(), v);
+      });
+    } else {
+      throw Error(ErrorCode::invalid_argument,
+                  "there is no family of values '" + std::string(family) + "'");
+    }
+  }
+};
 
 /// Real values of a family as float64: small cases only, so clarity before speed.
 std::vector<double> real_values(const CaseSpec& spec, std::size_t input, DType dtype,
@@ -65,60 +136,14 @@ std::vector<double> real_values(const CaseSpec& spec, std::size_t input, DType d
     random::normal(key, std::span<float>(floats));
     std::copy(floats.begin(), floats.end(), out.begin());
   }
-  const auto choice = stream(spec, input, choices);
-  const auto level = stream(spec, input, levels);
-  const auto power = exponents_of(dtype);
-  const auto& family = spec.family;
-  const auto scale_all = [&](double factor) {
-    for (auto& v : out) v *= factor;
-  };
-  if (family == "normal") {
+  const RowShaper shaper{layout, exponents_of(dtype), stream(spec, input, choices),
+                         stream(spec, input, levels), out};
+  if (spec.family != "patchwork") {
+    shaper.shape(spec.family, 0, layout.rows);
     return out;
   }
-  if (family == "x8") {
-    scale_all(8.0);
-  } else if (family == "x64") {
-    scale_all(64.0);
-  } else if (family == "x4096") {
-    scale_all(4096.0);
-  } else if (family == "large_mean") {
-    for (auto& v : out) v += std::ldexp(1.0, power.mean);
-  } else if (family == "spike") {
-    scale_all(0x1p-6);
-    for (std::size_t row = 0; row < layout.rows; ++row) {
-      const auto col = random::below(choice, row, layout.cols);
-      out[row * layout.cols + col] = 32.0;
-    }
-  } else if (family == "equal") {
-    for (std::size_t row = 0; row < layout.rows; ++row) {
-      const auto begin = out.begin() + static_cast<std::ptrdiff_t>(row * layout.cols);
-      std::fill(begin, begin + static_cast<std::ptrdiff_t>(layout.cols), *begin);
-    }
-  } else if (family == "sorted") {
-    for (std::size_t row = 0; row < layout.rows; ++row) {
-      const auto begin = out.begin() + static_cast<std::ptrdiff_t>(row * layout.cols);
-      std::sort(begin, begin + static_cast<std::ptrdiff_t>(layout.cols));
-    }
-  } else if (family == "denormal") {
-    for (auto& v : out) v = std::ldexp(v, power.denormal);
-  } else if (family == "tiny") {
-    for (auto& v : out) v = std::ldexp(v, power.tiny);
-  } else if (family == "mixed") {
-    const auto span = static_cast<std::uint64_t>(power.mixed_high - power.mixed_low + 1);
-    for (std::size_t i = 0; i < count; ++i) {
-      out[i] =
-          std::ldexp(out[i], power.mixed_low + static_cast<int>(random::below(level, i, span)));
-    }
-  } else if (family == "nan" || family == "inf") {
-    // Every other row stays clean, so that a candidate cannot answer with NaN throughout.
-    for (std::size_t row = 0; row < layout.rows; row += 2) {
-      const auto col = random::below(choice, row, layout.cols);
-      auto& v = out[row * layout.cols + col];
-      v = family == "nan" ? std::numeric_limits<double>::quiet_NaN()
-                          : std::copysign(std::numeric_limits<double>::infinity(), v);
-    }
-  } else {
-    throw Error(ErrorCode::invalid_argument, "there is no family of values '" + family + "'");
+  for (std::size_t row = 0; row < layout.rows; ++row) {
+    shaper.shape(patches[(row + shaper.choice) % patches.size()], row, row + 1);
   }
   return out;
 }

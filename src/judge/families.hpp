@@ -9,6 +9,8 @@
 namespace ouroboros::judge {
 
 /// The families that the sweep of a problem uses for a dtype, in a fixed order, "normal" first.
+/// "patchwork", which gives each row another family, is none of them: it is for probes among timed
+/// samples, where one case has to stand for all families.
 [[nodiscard]] std::vector<std::string> families(const Problem& problem, DType dtype);
 
 /// Draws input number `index` of a case into `into`, with the magnitudes of real values divided by

@@ -39,10 +39,11 @@ struct Case {
   std::vector<std::shared_ptr<const Tolerance>> tolerances;
 };
 
-/// Derives about ten cases for each dtype: every derived shape and every value family at least once.
+/// Derives about ten cases for each dtype: every derived shape and every value family at least
+/// once.
 [[nodiscard]] OUROBOROS_API std::vector<CaseSpec> derive_cases(const Problem& problem,
-                                                 const std::vector<DType>& dtypes,
-                                                 std::uint64_t seed);
+                                                               const std::vector<DType>& dtypes,
+                                                               std::uint64_t seed);
 
 /// Draws inputs and computes reference, oracle and allowed errors.
 /// Throws `ReferenceFault` when the reference raises, is nondeterministic, mutates its inputs or
@@ -71,11 +72,12 @@ class OUROBOROS_API ReferenceFault : public std::runtime_error {
 
 /// Compares candidate outputs (tensors over the arena's memory) with a case. Fills status, errors,
 /// counts and, for a failure, a message that says where and by how much.
-[[nodiscard]] OUROBOROS_API CaseResult compare(const Problem& problem, const Case& one, const Tensors& outputs);
+[[nodiscard]] OUROBOROS_API CaseResult compare(const Problem& problem, const Case& one,
+                                               const Tensors& outputs);
 
 /// Inputs of a timed cell as tensors: shapes and dtypes only, contents undefined.
 [[nodiscard]] OUROBOROS_API std::vector<Buffer> input_buffers(const Problem& problem, DType dtype,
-                                                const AxisValues& axes);
+                                                              const AxisValues& axes);
 
 /// Draws fresh inputs of the family "normal" straight into `into`, quickly: this runs before every
 /// timed block. `realise` with the same seed and family draws the same values.
@@ -84,7 +86,7 @@ OUROBOROS_API void draw_inputs(const Problem& problem, const CaseSpec& spec, con
 /// Null candidates (zeros, ones, mean, first input, a previous case's output) must all be refused
 /// by `cases`, and the output must move when any input moves. One sentence when that does not hold.
 [[nodiscard]] OUROBOROS_API std::optional<std::string> validate(const Problem& problem,
-                                                  const std::vector<Case>& cases);
+                                                                const std::vector<Case>& cases);
 
 /// Runs `reference` in float64 with every cast to a lower floating type inside it promoted.
 [[nodiscard]] OUROBOROS_API Tensors promoted(const Reference& reference, const Tensors& inputs);

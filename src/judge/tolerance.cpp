@@ -17,8 +17,7 @@ constexpr double conditioning_factor =
     16.0;                              ///< Of the effect of one rounding of the inputs; grows.
 constexpr double oracle_factor = 8.0;  ///< Of one rounding of the largest value in float64;
                                        ///< grows for problems in float64.
-constexpr std::int64_t group_elements = 64;  ///< A group of binades has at least so many elements,
-constexpr int group_span = 4;                ///< unless it would span more binades than this.
+constexpr std::int64_t group_elements = 64;  ///< A group of binades has at least so many elements.
 
 int binade_of(double value) noexcept {
   return static_cast<int>((std::bit_cast<std::uint64_t>(value) >> 52) & 0x7ff);
@@ -75,7 +74,7 @@ void each_finite(const at::Tensor& oracle, const at::Tensor& made, Visitor&& vis
 
 }  // namespace
 
-int perturbations_for(std::int64_t elements) noexcept { return elements <= 4096 ? 8 : 2; }
+int perturbations_for(std::int64_t elements) noexcept { return elements <= 16384 ? 8 : 2; }
 
 Tolerance Tolerance::learn(const Evidence& evidence) {
   Tolerance rule;
@@ -118,7 +117,7 @@ Tolerance Tolerance::learn(const Evidence& evidence) {
     // A group: neighbouring binades with enough elements for a maximum to mean something.
     Binade group;
     int last = first;
-    for (int b = first; b < binades && b < first + group_span; ++b) {
+    for (int b = first; b < binades; ++b) {
       const auto& binade = found[static_cast<std::size_t>(b)];
       group.count += binade.count;
       group.error = std::max(group.error, binade.error);

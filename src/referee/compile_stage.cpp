@@ -11,12 +11,12 @@ namespace {
 /// What is wrong with a text that claims to be C++, before any compiler sees it.
 std::optional<std::string> refuse_source(const Candidate& candidate, const Limits& limits) {
   const auto& source = candidate.source;
-  if (source.find_first_not_of(" \t\r\n") == std::string::npos) {
-    return "the source is empty: define the entry points of docs/abi.md";
-  }
-  if (source.size() > static_cast<std::size_t>(limits.source_kib) * 1024) {
+  if (is_too_long(candidate, limits)) {
     return fmt::format("the source has {} KiB, more than the limit of {} KiB", source.size() / 1024,
                        limits.source_kib);
+  }
+  if (source.find_first_not_of(" \t\r\n") == std::string::npos) {
+    return "the source is empty: define the entry points of docs/abi.md";
   }
   if (source.find('\0') != std::string::npos) {
     return "the source is not text: it holds a zero byte";
@@ -64,6 +64,15 @@ void try_loading(const Problem& problem, const Options& options, Compiled& compi
 
 }  // namespace
 
+bool is_too_long(const Candidate& candidate, const Limits& limits) {
+  return candidate.source.size() > static_cast<std::size_t>(limits.source_kib) * 1024;
+}
+
+Finding missing_dtypes() {
+  return {"missing_entry_point", "error", "load",
+          "the module exports no entry point for the dtypes asked for"};
+}
+
 Compiled compile(const Problem& problem, const Candidate& candidate, const Options& options) {
   if (candidate.language != "cpp") {
     throw Error(ErrorCode::unsupported,
@@ -83,16 +92,16 @@ Compiled compile(const Problem& problem, const Candidate& candidate, const Optio
     compiled.record.log = *refusal;
     return fail(Status::compile_error, "refused_source", *refusal);
   }
-  auto output = compile::compile_cpp(
-      candidate.source, prelude(problem),
-      {options.limits, options.compiler, options.scratch, options.cancelled});
+  auto output =
+      compile::compile_cpp(candidate.source, prelude(problem),
+                           {options.limits, options.compiler, options.scratch, options.cancelled});
   compiled.record = std::move(output.record);
   compiled.image = std::move(output.image);
   switch (output.result) {
     case compile::Result::timed_out:
-      return fail(Status::timeout, "timeout",
-                  fmt::format("the compiler was still busy after {:g} s",
-                              options.limits.compile_seconds));
+      return fail(
+          Status::timeout, "timeout",
+          fmt::format("the compiler was still busy after {:g} s", options.limits.compile_seconds));
     case compile::Result::failed:
       compiled.failure = Status::compile_error;
       return compiled;

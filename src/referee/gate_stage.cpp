@@ -71,6 +71,7 @@ GateOutcome gate(const Problem& problem, const Compiled& compiled, std::uint64_t
     check_cancelled(options);
     const auto run_seed = derive_seed(seed, gate_purpose + static_cast<std::uint64_t>(k));
     const judge::CaseSpec spec{k, dtypes.front(), problem.timed.front(), "normal", run_seed};
+    require_memory(problem, spec);
     // A race of its own: fresh processes, fresh pages, fresh order.
     Race race(problem, compiled, spec, run_seed, options);
     const auto baseline = choose_baseline(race.baselines().entries());

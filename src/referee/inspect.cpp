@@ -7,12 +7,13 @@
 namespace ouroboros::referee {
 namespace {
 
-// Names that a kernel has no use for. They are notes, not proof: whatever they name, the seal stops.
+// Names that a kernel has no use for. They are notes, not proof: whatever they name, the seal
+// stops.
 constexpr std::array<std::string_view, 28> suspicious = {
-    "fork",   "vfork",   "execve",  "system",     "popen",  "pthread_create", "clone",
-    "open",   "fopen",   "socket",  "connect",    "write",  "printf",         "puts",
-    "mmap",   "mprotect", "syscall", "dlopen",     "dlsym",  "ptrace",         "kill",
-    "getenv", "signal",  "sigaction", "clock_gettime", "time", "_exit",       "exit"};
+    "fork",   "vfork",    "execve",    "system",        "popen", "pthread_create", "clone",
+    "open",   "fopen",    "socket",    "connect",       "write", "printf",         "puts",
+    "mmap",   "mprotect", "syscall",   "dlopen",        "dlsym", "ptrace",         "kill",
+    "getenv", "signal",   "sigaction", "clock_gettime", "time",  "_exit",          "exit"};
 
 bool contains(const std::vector<std::byte>& image, std::string_view bytes) {
   const auto same = [](std::byte a, char b) { return a == static_cast<std::byte>(b); };

@@ -17,9 +17,9 @@ namespace ouroboros::referee {
 ///
 /// A block visits every arm twice, in a random order and then in its mirror image. Each half has
 /// fresh inputs that no arm has met, so that remembering earlier ones is worth nothing; within a
-/// half all arms see the same inputs. Outputs are poisoned before every sample, and what a candidate
-/// leaves there is compared with eager mode's result each time and with the oracle in samples that
-/// are drawn by lot.
+/// half all arms see the same inputs. Outputs are poisoned before every sample, and what a
+/// candidate leaves there is compared with eager mode's result each time and with the oracle in
+/// samples that are drawn by lot.
 class Race {
  public:
   Race(const Problem& problem, const Compiled& compiled, const judge::CaseSpec& cell,
@@ -39,9 +39,9 @@ class Race {
   /// Takes a processor for all arms and runs warm-up samples; call once, after the arms were added.
   void warm_up();
 
-  /// Runs every candidate once on inputs of another value family than the timed ones, at the timed
-  /// shape and addresses, and checks the result in full. Not a sample. Its place among the blocks is
-  /// the caller's secret.
+  /// Runs every candidate once on inputs that mix all value families, at the timed shape and
+  /// addresses, and checks the result in full. Not a sample. Its place among the blocks is the
+  /// caller's secret.
   void probe();
 
   /// Runs one block. Afterwards `failure()` may say that a candidate misbehaved.

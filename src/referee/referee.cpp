@@ -44,12 +44,31 @@ class Stopwatch {
 template <typename Outcome, typename Record>
 bool take(Verdict& verdict, Outcome&& outcome, Record& record) {
   record = std::move(outcome.record);
-  verdict.findings.insert(verdict.findings.end(), outcome.findings.begin(),
-                          outcome.findings.end());
+  verdict.findings.insert(verdict.findings.end(), outcome.findings.begin(), outcome.findings.end());
   if (outcome.failure) {
     verdict.status = *outcome.failure;
   }
   return !outcome.failure;
+}
+
+/// Runs a stage by itself: what the problem did wrong is its outcome, as it is in `judge`.
+template <typename Run>
+auto alone(const char* stage, Run&& run) -> decltype(run()) {
+  try {
+    return run();
+  } catch (const judge::ReferenceFault& fault) {
+    decltype(run()) outcome;
+    outcome.failure = Status::invalid_problem;
+    outcome.findings.push_back({"invalid_problem", "error", stage, fault.what()});
+    return outcome;
+  }
+}
+
+void require_module(const Compiled& compiled) {
+  if (compiled.failure || compiled.image.bytes.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "this stage needs a candidate that compiled: look at Compiled::failure first");
+  }
 }
 
 }  // namespace
@@ -80,8 +99,7 @@ class Referee::Impl {
     const auto dtypes = referee::judged_dtypes(problem, compiled, options);
     if (dtypes.empty()) {
       verdict.status = Status::compile_error;
-      verdict.findings.push_back({"missing_entry_point", "error", "load",
-                                  "the module exports no entry point for the dtypes asked for"});
+      verdict.findings.push_back(referee::missing_dtypes());
       return;
     }
     if (options.until == Stage::compile) {
@@ -90,8 +108,8 @@ class Referee::Impl {
     referee::CasePool pool;
     {
       const Stopwatch watch(verdict, "draw_cases", options);
-      pool = referee::draw_cases(problem, dtypes, referee::derive_seed(seed, cases_purpose),
-                                 options);
+      pool =
+          referee::draw_cases(problem, dtypes, referee::derive_seed(seed, cases_purpose), options);
     }
     if (pool.fault) {
       verdict.status = Status::invalid_problem;
@@ -109,10 +127,10 @@ class Referee::Impl {
     }
     {
       const Stopwatch watch(verdict, "time", options);
-      if (!take(verdict,
-                referee::time(problem, compiled, referee::derive_seed(seed, timing_purpose),
-                              options),
-                verdict.timing) ||
+      if (!take(
+              verdict,
+              referee::time(problem, compiled, referee::derive_seed(seed, timing_purpose), options),
+              verdict.timing) ||
           options.until == Stage::time) {
         return;
       }
@@ -143,7 +161,9 @@ void check_cancelled(const Options& options) {
 
 }  // namespace referee
 
-Referee::Referee(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Referee::Referee(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {
+  referee::check(impl_->options);
+}
 Referee::~Referee() = default;
 Referee::Referee(Referee&&) noexcept = default;
 Referee& Referee::operator=(Referee&&) noexcept = default;
@@ -160,7 +180,9 @@ Verdict Referee::judge(const Problem& problem, const Candidate& candidate) const
   verdict.problem_origin = problem.origin;
   verdict.candidate = candidate.name;
   verdict.language = candidate.language;
-  verdict.source = candidate.source;
+  if (!referee::is_too_long(candidate, impl_->options.limits)) {
+    verdict.source = candidate.source;
+  }
   verdict.source_sha256 = sha256_hex(candidate.source.data(), candidate.source.size());
   const auto broken = [&verdict](Status status, const std::string& kind, const std::string& text) {
     verdict.status = status;
@@ -195,7 +217,7 @@ std::optional<std::string> Referee::validate(const Problem& problem) const {
 
 Compiled Referee::compile(const Problem& problem, const Candidate& candidate) const {
   problem.check();
-  return referee::compile(problem, candidate, impl_->options);
+  return alone("compile", [&] { return referee::compile(problem, candidate, impl_->options); });
 }
 
 std::vector<Finding> Referee::inspect(const Compiled& compiled) const {
@@ -203,11 +225,18 @@ std::vector<Finding> Referee::inspect(const Compiled& compiled) const {
 }
 
 SweepOutcome Referee::sweep(const Problem& problem, const Compiled& compiled) const {
+  problem.check();
+  require_module(compiled);
   const auto dtypes = referee::judged_dtypes(problem, compiled, impl_->options);
+  SweepOutcome outcome;
+  if (dtypes.empty()) {
+    outcome.failure = Status::compile_error;
+    outcome.findings.push_back(referee::missing_dtypes());
+    return outcome;
+  }
   const auto pool = referee::draw_cases(
       problem, dtypes, referee::derive_seed(impl_->seed(), cases_purpose), impl_->options);
   if (pool.fault) {
-    SweepOutcome outcome;
     outcome.failure = Status::invalid_problem;
     outcome.findings.push_back({"invalid_problem", "error", "sweep", *pool.fault});
     return outcome;
@@ -216,13 +245,21 @@ SweepOutcome Referee::sweep(const Problem& problem, const Compiled& compiled) co
 }
 
 TimingOutcome Referee::time(const Problem& problem, const Compiled& compiled) const {
-  return referee::time(problem, compiled, referee::derive_seed(impl_->seed(), timing_purpose),
-                       impl_->options);
+  problem.check();
+  require_module(compiled);
+  return alone("time", [&] {
+    return referee::time(problem, compiled, referee::derive_seed(impl_->seed(), timing_purpose),
+                         impl_->options);
+  });
 }
 
 GateOutcome Referee::gate(const Problem& problem, const Compiled& compiled) const {
-  return referee::gate(problem, compiled, referee::derive_seed(impl_->seed(), gate_purpose),
-                       impl_->options);
+  problem.check();
+  require_module(compiled);
+  return alone("gate", [&] {
+    return referee::gate(problem, compiled, referee::derive_seed(impl_->seed(), gate_purpose),
+                         impl_->options);
+  });
 }
 
 }  // namespace ouroboros

@@ -33,12 +33,25 @@ struct CasePool {
                                  const CasePool& pool, const Options& options);
 [[nodiscard]] TimingOutcome time(const Problem& problem, const Compiled& compiled,
                                  std::uint64_t seed, const Options& options);
-[[nodiscard]] GateOutcome gate(const Problem& problem, const Compiled& compiled,
-                               std::uint64_t seed, const Options& options);
+[[nodiscard]] GateOutcome gate(const Problem& problem, const Compiled& compiled, std::uint64_t seed,
+                               const Options& options);
 
 /// The dtypes to judge: those asked for, or those of the problem that the candidate exports.
 [[nodiscard]] std::vector<DType> judged_dtypes(const Problem& problem, const Compiled& compiled,
                                                const Options& options);
+
+/// The finding of a candidate that `judged_dtypes` leaves nothing of.
+[[nodiscard]] Finding missing_dtypes();
+
+/// Whether a source is longer than what is read at all.
+[[nodiscard]] bool is_too_long(const Candidate& candidate, const Limits& limits);
+
+/// Throws `Error{invalid_argument}` that names the first option that can never work.
+void check(const Options& options);
+
+/// Throws `Error{out_of_memory}` when realising a case would take more memory than the machine has
+/// left: the kernel's own answer to that may be to end this process.
+void require_memory(const Problem& problem, const judge::CaseSpec& spec);
 
 /// A seed that nobody can know: from the system.
 [[nodiscard]] std::uint64_t secret_seed();

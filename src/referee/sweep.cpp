@@ -168,6 +168,7 @@ CasePool draw_cases(const Problem& problem, const std::vector<DType>& dtypes, st
   try {
     for (const auto& spec : judge::derive_cases(problem, dtypes, seed)) {
       check_cancelled(options);
+      require_memory(problem, spec);
       pool.cases.push_back(judge::realise(problem, spec));
     }
     pool.fault = judge::validate(problem, pool.cases);
@@ -180,11 +181,16 @@ CasePool draw_cases(const Problem& problem, const std::vector<DType>& dtypes, st
 SweepOutcome sweep(const Problem& problem, const Compiled& compiled, const CasePool& pool,
                    const Options& options) {
   auto outcome = Sweep(problem, compiled, pool, options).run();
+  const auto has = [](const auto& values, const auto& value) {
+    return std::find(values.begin(), values.end(), value) != values.end();
+  };
   const auto judged = judged_dtypes(problem, compiled, options);
   for (const auto dtype : problem.dtypes) {
-    const bool found = std::find(judged.begin(), judged.end(), dtype) != judged.end();
-    (found ? outcome.record.dtypes : outcome.record.dtypes_missing)
-        .emplace_back(to_string(dtype));
+    if (has(judged, dtype)) {
+      outcome.record.dtypes.emplace_back(to_string(dtype));
+    } else if (!has(compiled.record.entries, judge::entry_point(dtype))) {
+      outcome.record.dtypes_missing.emplace_back(to_string(dtype));
+    }
   }
   return outcome;
 }

@@ -76,8 +76,8 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
   const auto start = std::chrono::steady_clock::now();
   const int most = options.timing.looks.back();
   std::vector<Race::Block> blocks;
-  const auto probe_after = derive_seed(seed, probe_purpose) %
-                           static_cast<std::uint64_t>(options.timing.looks.front());
+  const auto probe_after =
+      derive_seed(seed, probe_purpose) % static_cast<std::uint64_t>(options.timing.looks.front());
   bool running = true;
   while (running) {
     auto block = race.run_block();
@@ -90,9 +90,8 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
     blocks.push_back(block);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    const bool spent =
-        (seconds > options.timing.budget_seconds && blocks.size() >= least_blocks) ||
-        static_cast<int>(blocks.size()) >= most;
+    const bool spent = (seconds > options.timing.budget_seconds && blocks.size() >= least_blocks) ||
+                       static_cast<int>(blocks.size()) >= most;
     running = false;
     for (auto& opponent : opponents) {
       const auto& [a1, a2] = block[candidate];
@@ -115,8 +114,8 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
   }
   for (const auto& opponent : opponents) {
     auto& record = cell.baselines[opponent.index];
-    record.latency_us = timing::trimmed_interval(samples(blocks, opponent.arm),
-                                                 options.timing.trim, interval_alpha);
+    record.latency_us = timing::trimmed_interval(samples(blocks, opponent.arm), options.timing.trim,
+                                                 interval_alpha);
     record.speedup = speedup(opponent.look.log_ratio);
     record.decision = timing::to_string(opponent.look.decision);
     record.blocks = opponent.look.blocks;
@@ -166,6 +165,7 @@ TimingOutcome time(const Problem& problem, const Compiled& compiled, std::uint64
     const auto cell_seed = derive_seed(seed, i);
     const judge::CaseSpec spec{static_cast<int>(i), dtypes.front(), problem.timed[i], "normal",
                                cell_seed};
+    require_memory(problem, spec);
     Race race(problem, compiled, spec, cell_seed, options);
     outcome.record.cells.push_back(time_cell(race, spec, cell_seed, options));
     if (race.failure()) {

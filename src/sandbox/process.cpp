@@ -4,7 +4,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/resource.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -21,6 +22,17 @@ namespace ouroboros::sandbox {
 namespace {
 
 constexpr int report_descriptor = 3;
+
+// Since Linux 6.15; distributions' headers lag behind the kernels that they run on.
+struct PidfdInfo {
+  std::uint64_t mask = 0;
+  std::uint64_t cgroup = 0;
+  std::uint32_t ids[11] = {};
+  std::int32_t exit_status = 0;
+};
+static_assert(sizeof(PidfdInfo) == 64);
+constexpr std::uint64_t pidfd_info_exit = 1U << 3;
+constexpr unsigned long pidfd_get_info = _IOWR(0xFF, 11, PidfdInfo);
 constexpr std::chrono::seconds start_timeout{10};
 
 std::vector<std::string> sandbox_command(const Request& request) {
@@ -98,8 +110,8 @@ class Attributes {
     sigemptyset(&signals);
     posix_spawnattr_setsigmask(&attributes_, &signals);
     posix_spawnattr_setpgroup(&attributes_, 0);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
-                                               POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   }
   ~Attributes() { posix_spawnattr_destroy(&attributes_); }
   Attributes(const Attributes&) = delete;
@@ -111,15 +123,27 @@ class Attributes {
   posix_spawnattr_t attributes_{};
 };
 
+Exit decode(int status) {
+  return WIFSIGNALED(status) ? Exit{0, WTERMSIG(status)} : Exit{WEXITSTATUS(status), 0};
+}
+
+/// How a process ended that somebody else has waited for.
+Exit exit_of_reaped(int pidfd) noexcept {
+  PidfdInfo info;
+  info.mask = pidfd_info_exit;
+  const bool told = ioctl(pidfd, pidfd_get_info, &info) == 0 && (info.mask & pidfd_info_exit) != 0;
+  return told ? decode(info.exit_status) : Exit{0, 0, false};
+}
+
 }  // namespace
 
 Process::Process(const Request& request) {
-  int pipe_ends[2];
-  if (pipe2(pipe_ends, O_CLOEXEC) != 0) {
-    throw Error(ErrorCode::io, std::string("a pipe cannot be made: ") + std::strerror(errno));
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    throw Error(ErrorCode::io, std::string("a socket cannot be made: ") + std::strerror(errno));
   }
-  Descriptor report(pipe_ends[0]);
-  Descriptor report_end(pipe_ends[1]);
+  Descriptor report(ends[0]);
+  Descriptor report_end(ends[1]);
   Descriptor null(open("/dev/null", O_RDWR | O_CLOEXEC));
 
   auto moves = request.descriptors;
@@ -150,10 +174,12 @@ Process::Process(const Request& request) {
   report_end.reset();
   try {
     if (!pidfd_) {
-      throw Error(ErrorCode::unsupported,
-                  std::string("pidfd_open failed: ") + std::strerror(errno) +
-                      "; a Linux kernel of 5.9 or later is needed");
+      throw Error(ErrorCode::unsupported, std::string("pidfd_open failed: ") +
+                                              std::strerror(errno) +
+                                              "; a Linux kernel of 5.9 or later is needed");
     }
+    // Until now it waited: where nobody waits for children, a quick one would be gone already.
+    send(report.get(), &go_ahead, 1, MSG_NOSIGNAL);
     read_report(report.get());
   } catch (...) {
     kill();
@@ -236,18 +262,25 @@ std::optional<Exit> Process::wait(std::chrono::nanoseconds timeout) {
   return exit_;
 }
 
-// The leader is not reaped yet, so neither its id nor its group's can belong to anyone else.
+// Unless this process ignores SIGCHLD or waits for any child elsewhere, the leader is not reaped
+// yet, so that neither its id nor its group's can belong to anyone else.
 void Process::reap() noexcept {
   ::kill(-leader_, SIGKILL);
   int status = 0;
-  while (waitpid(leader_, &status, 0) < 0 && errno == EINTR) {
-  }
-  exit_ = WIFSIGNALED(status) ? Exit{0, WTERMSIG(status)} : Exit{WEXITSTATUS(status), 0};
+  pid_t waited = 0;
+  do {
+    waited = waitpid(leader_, &status, 0);
+  } while (waited < 0 && errno == EINTR);
+  exit_ = waited == leader_ ? decode(status) : exit_of_reaped(pidfd_.get());
 }
 
 void Process::kill() noexcept {
   if (leader_ > 0 && !exit_) {
-    ::kill(leader_, SIGKILL);
+    if (pidfd_) {
+      syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+    } else {
+      ::kill(leader_, SIGKILL);
+    }
     reap();
   }
 }

@@ -19,20 +19,21 @@ namespace ouroboros::sandbox {
 
 /// A program to run in a sandbox.
 struct Request {
-  std::vector<std::string> command;                 ///< Absolute path of the program, arguments.
-  std::vector<std::string> environment;             ///< "NAME=value"; nothing else is inherited.
-  std::filesystem::path folder = "/";               ///< Working folder.
-  std::vector<std::filesystem::path> readable;      ///< May be read and executed.
-  std::vector<std::filesystem::path> writable;      ///< May be changed.
-  std::map<std::string, std::uint64_t> limits;      ///< Names as in `ouroboros-sandbox --limit`.
-  std::vector<std::pair<int, int>> descriptors;     ///< Ours, and its number in the child.
-  bool pid_namespace = false;                       ///< For programs that start others.
+  std::vector<std::string> command;              ///< Absolute path of the program, arguments.
+  std::vector<std::string> environment;          ///< "NAME=value"; nothing else is inherited.
+  std::filesystem::path folder = "/";            ///< Working folder.
+  std::vector<std::filesystem::path> readable;   ///< May be read and executed.
+  std::vector<std::filesystem::path> writable;   ///< May be changed.
+  std::map<std::string, std::uint64_t> limits;   ///< Names as in `ouroboros-sandbox --limit`.
+  std::vector<std::pair<int, int>> descriptors;  ///< Ours, and its number in the child.
+  bool pid_namespace = false;                    ///< For programs that start others.
 };
 
 /// How a process ended.
 struct Exit {
-  int code = 0;    ///< Exit status; meaningful when `signal` is 0.
-  int signal = 0;  ///< The signal that ended it.
+  int code = 0;       ///< Exit status; meaningful when `signal` is 0.
+  int signal = 0;     ///< The signal that ended it.
+  bool known = true;  ///< False when another part of this process took the kernel's report.
 };
 
 /// A sandboxed process, alone with its descendants in a process group. Killed as a tree when this

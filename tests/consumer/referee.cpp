@@ -11,8 +11,8 @@ int main(int argc, char** argv) {
   ouroboros::Options options;
   options.until = ouroboros::Stage::sweep;
   const ouroboros::Referee referee(options);
-  const ouroboros::Verdict verdict = referee.judge(ouroboros::problems::get("cumsum"),
-                                                   ouroboros::Candidate::from_file(argv[1]));
+  const ouroboros::Verdict verdict =
+      referee.judge(ouroboros::problems::get("cumsum"), ouroboros::Candidate::from_file(argv[1]));
   std::cout << verdict.explain() << '\n';
   return verdict.status == ouroboros::Status::ok ? 0 : 1;
 }

@@ -85,8 +85,9 @@ TEST_CASE("a sealed candidate computes on the referee's memory at both placement
 }
 
 TEST_CASE("buffers are aligned as the interface promises") {
-  const Sealed sealed("out[0] = float(reinterpret_cast<std::uintptr_t>(x) % 64);"
-                      "out[1] = float(reinterpret_cast<std::uintptr_t>(out) % 64);");
+  const Sealed sealed(
+      "out[0] = float(reinterpret_cast<std::uintptr_t>(x) % 64);"
+      "out[1] = float(reinterpret_cast<std::uintptr_t>(out) % 64);");
   for (const auto placement : {Placement::low, Placement::high}) {
     REQUIRE(sealed.run(placement).outcome == Outcome::returned);
     CHECK(sealed.output(placement)[0] == 0.0F);

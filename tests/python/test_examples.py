@@ -13,6 +13,9 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("*.py"))
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 
+# What a script prints, whatever the machine.
+SAYS = {"judge_softmax.py": ["ok: softmax.cpp for softmax", "wrong_values", "reward: 0.0"]}
+
 # Runs the code cells of a notebook as Jupyter does, one namespace for all, and writes what each
 # last expression shows itself as. So the test needs no kernel, no server and no further package.
 RUNNER = """
@@ -56,13 +59,9 @@ def test_there_are_examples() -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_script(script: Path) -> None:
-    assert run(script).strip()
-
-
-def test_judge_softmax_says_what_it_judged() -> None:
-    output = run(EXAMPLES / "judge_softmax.py")
-    assert "softmax" in output
-    assert "reward: 0.0" in output
+    output = run(script)
+    for text in SAYS[script.name]:
+        assert text in output
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)

@@ -143,8 +143,8 @@ std::optional<std::string> Arena::unwritten(std::size_t call, Placement placemen
       }
     }
     if (count > 0) {
-      return fmt::format("left {} of {} elements of output '{}' unwritten, from element {} on", count,
-                         buffers[i].elements(), buffers[i].name, first);
+      return fmt::format("left {} of {} elements of output '{}' unwritten, from element {} on",
+                         count, buffers[i].elements(), buffers[i].name, first);
     }
   }
   return std::nullopt;

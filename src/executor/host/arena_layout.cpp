@@ -39,8 +39,7 @@ Arena::Layout::Layout(std::vector<Call> calls) : calls_(std::move(calls)) {
     throw Error(ErrorCode::out_of_memory, fmt::format("{} bytes of shared memory cannot be had: {}",
                                                       file_bytes_, std::strerror(errno)));
   }
-  void* mapping =
-      mmap(nullptr, file_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  void* mapping = mmap(nullptr, file_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (mapping == MAP_FAILED) {
     throw Error(ErrorCode::out_of_memory, fmt::format("{} bytes of buffers cannot be mapped: {}",
                                                       file_bytes_, std::strerror(errno)));
@@ -66,8 +65,7 @@ std::byte* Arena::Layout::pages(const host::Region& region) const noexcept {
   return mapping_ + region.arena_offset;
 }
 
-std::size_t Arena::Layout::offset(std::size_t call, std::size_t buffer,
-                                  Placement placement) const {
+std::size_t Arena::Layout::offset(std::size_t call, std::size_t buffer, Placement placement) const {
   const auto& pages = region(call, buffer);
   return placement == Placement::low
              ? 0

@@ -26,8 +26,7 @@ class Arena::Layout {
   [[nodiscard]] std::byte* pages(const host::Region& region) const noexcept;
 
   /// Distance of a buffer's first byte from its region's.
-  [[nodiscard]] std::size_t offset(std::size_t call, std::size_t buffer,
-                                   Placement placement) const;
+  [[nodiscard]] std::size_t offset(std::size_t call, std::size_t buffer, Placement placement) const;
 
  private:
   std::vector<Call> calls_;

@@ -9,7 +9,8 @@
 
 namespace ouroboros::host {
 
-/// Clocks one call from outside: the kernel's account of the callee's processor time, and wall time.
+/// Clocks one call from outside: the kernel's account of the callee's processor time, and wall
+/// time.
 class CalleeClock {
  public:
   /// `clock` is a processor-time clock of the callee's process or thread.

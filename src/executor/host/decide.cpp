@@ -33,7 +33,9 @@ bool wakes_nobody(const Notification& call) {
 
 std::optional<Replay> HostSession::decide(const Notification& call) {
   if (!call.native) {
-    return Replay{Outcome::forbidden_syscall, {}, {},
+    return Replay{Outcome::forbidden_syscall,
+                  {},
+                  {},
                   fmt::format("made the 32-bit system call {} in a sealed process", call.number)};
   }
   if (call.number == handover_syscall) {
@@ -44,7 +46,9 @@ std::optional<Replay> HostSession::decide(const Notification& call) {
         return Replay{Outcome::fault, {}, {}, describe_signal(call)};
       case Reason::exception:
         return heap_exhausted_
-                   ? Replay{Outcome::out_of_memory, {}, {},
+                   ? Replay{Outcome::out_of_memory,
+                            {},
+                            {},
                             fmt::format("ran out of its {} MiB of heap", limits_.heap_mib)}
                    : Replay{Outcome::fault, {}, {}, "a C++ exception was not caught"};
       case Reason::abort:
@@ -65,11 +69,15 @@ std::optional<Replay> HostSession::decide(const Notification& call) {
     return std::nullopt;
   }
   if (call.number == SYS_exit || call.number == SYS_exit_group) {
-    return Replay{Outcome::exited, {}, {},
+    return Replay{Outcome::exited,
+                  {},
+                  {},
                   fmt::format("tried to end its process with exit status {}",
                               static_cast<int>(call.arguments[0]))};
   }
-  return Replay{Outcome::forbidden_syscall, {}, {},
+  return Replay{Outcome::forbidden_syscall,
+                {},
+                {},
                 fmt::format("made the system call {}({:#x}, {:#x}, {:#x}) in a sealed process",
                             system_call_name(call.number), call.arguments[0], call.arguments[1],
                             call.arguments[2])};

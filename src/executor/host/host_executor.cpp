@@ -36,9 +36,8 @@ sandbox::Descriptor memory_file(const char* name, const void* bytes, std::size_t
     }
   }
   if (!file) {
-    throw Error(ErrorCode::out_of_memory,
-                fmt::format("{} bytes of shared memory cannot be had: {}", size,
-                            std::strerror(errno)));
+    throw Error(ErrorCode::out_of_memory, fmt::format("{} bytes of shared memory cannot be had: {}",
+                                                      size, std::strerror(errno)));
   }
   return file;
 }
@@ -52,8 +51,8 @@ sandbox::Request request(const Limits& limits, std::uint64_t span_bytes, std::ui
   request.readable = sandbox::system_folders();
   request.readable.push_back(program);
   request.limits = {
-      {"address_space", span_bytes + image_bytes * 4 +
-                            static_cast<std::uint64_t>((limits.heap_mib + 512) * mib)},
+      {"address_space",
+       span_bytes + image_bytes * 4 + static_cast<std::uint64_t>((limits.heap_mib + 512) * mib)},
       {"stack", static_cast<std::uint64_t>(limits.stack_mib * mib)},
       {"file_size", 0},
       {"open_files", 32}};
@@ -79,8 +78,8 @@ HostSession::HostSession(const LaunchPlan& plan, std::shared_ptr<const Arena> ar
   }
   make_controls(plan, numbers);
 
-  const auto image = memory_file("ouroboros-module", plan.module.bytes.data(),
-                                 plan.module.bytes.size());
+  const auto image =
+      memory_file("ouroboros-module", plan.module.bytes.data(), plan.module.bytes.size());
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     throw Error(ErrorCode::io, std::string("a socket cannot be made: ") + std::strerror(errno));
@@ -104,10 +103,8 @@ HostSession::HostSession(const LaunchPlan& plan, std::shared_ptr<const Arena> ar
   }
 }
 
-HostSession::~HostSession() {
-  if (control_ != nullptr) {
-    munmap(control_, page_bytes);
-  }
+void HostSession::Unmap::operator()(Control* control) const noexcept {
+  munmap(control, page_bytes);
 }
 
 void HostSession::make_controls(const LaunchPlan& plan,
@@ -142,7 +139,7 @@ void HostSession::make_controls(const LaunchPlan& plan,
     throw Error(ErrorCode::out_of_memory,
                 std::string("the controls cannot be mapped: ") + std::strerror(errno));
   }
-  control_ = static_cast<Control*>(mapping);
+  control_.reset(static_cast<Control*>(mapping));
 }
 
 void HostSession::receive_listener(int socket) {
@@ -199,12 +196,14 @@ Replay HostSession::replay(std::size_t call, Placement placement) {
   }
   const auto& buffers = arena_->layout().calls().at(call).buffers;
   if (!exports(call)) {
-    return {Outcome::load_failed, {}, {}, "the module does not export " + arena_->calls()[call].entry};
+    return {
+        Outcome::load_failed, {}, {}, "the module does not export " + arena_->calls()[call].entry};
   }
   control_->entry = entry_[call];
   std::size_t next = 0;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    control_->arguments[next++] = loaded_.span_address + arena_->layout().region(call, i).span_offset +
+    control_->arguments[next++] = loaded_.span_address +
+                                  arena_->layout().region(call, i).span_offset +
                                   arena_->layout().offset(call, i, placement);
   }
   for (const auto size : arena_->layout().calls()[call].sizes) {
@@ -229,7 +228,8 @@ Replay HostSession::wait(std::chrono::duration<double> patience) {
     switch (listener_.wait(left, process_->descriptor(), cancelled_)) {
       case Listener::Event::timeout:
         process_->kill();
-        return {Outcome::timeout, {}, {}, fmt::format("still running after {:g} s", patience.count())};
+        return {
+            Outcome::timeout, {}, {}, fmt::format("still running after {:g} s", patience.count())};
       case Listener::Event::ended:
         return ended();
       case Listener::Event::stopped:
@@ -249,6 +249,11 @@ Replay HostSession::ended() {
   if (!exit) {
     throw Error(ErrorCode::executor_lost, "the executor vanished");
   }
+  if (!exit->known) {
+    throw Error(ErrorCode::executor_lost,
+                "the executor ended, and how cannot be known, because this process ignores SIGCHLD "
+                "or waits for any child: let it do neither");
+  }
   // SIGSYS comes from the second filter. SIGSEGV here means that the handler could not run.
   if (exit->signal == SIGSYS) {
     return {Outcome::forbidden_syscall, {}, {}, "asked the kernel for sendmsg or seccomp"};
@@ -257,13 +262,15 @@ Replay HostSession::ended() {
     throw Error(ErrorCode::executor_lost,
                 "the executor was killed from outside, perhaps for want of memory");
   }
-  return {Outcome::fault, {}, {},
+  return {Outcome::fault,
+          {},
+          {},
           fmt::format("died of signal {} ({})", exit->signal, strsignal(exit->signal))};
 }
 
 std::unique_ptr<Session> open_host_session(const LaunchPlan& plan,
-                                           std::shared_ptr<const Arena> arena,
-                                           const Limits& limits, std::function<bool()> cancelled) {
+                                           std::shared_ptr<const Arena> arena, const Limits& limits,
+                                           std::function<bool()> cancelled) {
   return std::make_unique<HostSession>(plan, std::move(arena), limits, std::move(cancelled));
 }
 

@@ -19,7 +19,6 @@ class HostSession final : public Session {
  public:
   HostSession(const LaunchPlan& plan, std::shared_ptr<const Arena> arena, const Limits& limits,
               std::function<bool()> cancelled);
-  ~HostSession() override;
   HostSession(const HostSession&) = delete;
   HostSession& operator=(const HostSession&) = delete;
 
@@ -30,6 +29,10 @@ class HostSession final : public Session {
   [[nodiscard]] const Isolation& isolation() const noexcept override { return isolation_; }
 
  private:
+  struct Unmap {
+    void operator()(Control* control) const noexcept;
+  };
+
   void make_controls(const LaunchPlan& plan, const std::map<std::string, std::size_t>& numbers);
   void receive_listener(int socket);
   Replay wait(std::chrono::duration<double> patience);
@@ -44,7 +47,7 @@ class HostSession final : public Session {
   std::function<bool()> cancelled_;
   std::vector<std::uint64_t> entry_;  ///< Number of each call's entry point.
   sandbox::Descriptor control_file_;
-  Control* control_ = nullptr;
+  std::unique_ptr<Control, Unmap> control_;
   std::unique_ptr<sandbox::Process> process_;
   std::optional<CalleeClock> clock_;
   Listener listener_;
@@ -56,7 +59,7 @@ class HostSession final : public Session {
 };
 
 std::unique_ptr<Session> open_host_session(const LaunchPlan& plan,
-                                           std::shared_ptr<const Arena> arena,
-                                           const Limits& limits, std::function<bool()> cancelled);
+                                           std::shared_ptr<const Arena> arena, const Limits& limits,
+                                           std::function<bool()> cancelled);
 
 }  // namespace ouroboros::host

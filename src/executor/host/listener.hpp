@@ -30,8 +30,7 @@ class Listener {
 
   /// Waits until the callee makes a system call (`last` then holds it), until `process` (a pidfd,
   /// or -1) ends, or until time runs out. Asks `cancelled` now and then; throws Error{cancelled}.
-  Event wait(std::chrono::nanoseconds timeout, int process,
-             const std::function<bool()>& cancelled);
+  Event wait(std::chrono::nanoseconds timeout, int process, const std::function<bool()>& cancelled);
 
   [[nodiscard]] const Notification& last() const noexcept { return last_; }
 

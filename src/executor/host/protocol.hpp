@@ -62,10 +62,10 @@ struct EntryName {
 
 /// The executor's only message, sent with the listener's descriptor before any candidate code runs.
 struct Loaded {
-  std::uint64_t span_address = 0;   ///< Where the buffers are mapped.
-  std::uint64_t program_break = 0;  ///< What to answer to `brk`.
-  std::uint64_t entries_found = 0;  ///< A bit for each entry point that the module exports.
-  char error[256] = {};             ///< Why loading failed; empty when it did not.
+  std::uint64_t span_address = 0;     ///< Where the buffers are mapped.
+  std::uint64_t program_break = 0;    ///< What to answer to `brk`.
+  std::uint64_t entries_found = 0;    ///< A bit for each entry point that the module exports.
+  char error[256] = {};               ///< Why loading failed; empty when it did not.
   std::uint64_t candidate_fault = 0;  ///< Whether `error` is the module's fault.
 };
 

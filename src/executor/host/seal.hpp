@@ -25,20 +25,19 @@ enum class Otherwise : unsigned {
 
 /// Installs a filter on the calling thread: `named` calls get `action`, all others `otherwise`.
 /// Returns the listener's descriptor when one was asked for, 0 when not, and -1 on failure.
-inline long install_filter(std::initializer_list<long> named, unsigned action,
-                           Otherwise otherwise, bool with_listener) {
+inline long install_filter(std::initializer_list<long> named, unsigned action, Otherwise otherwise,
+                           bool with_listener) {
   std::vector<sock_filter> program;
   program.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
   for (const long number : named) {
-    program.push_back(
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(number), 0, 1));
+    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(number), 0, 1));
     program.push_back(BPF_STMT(BPF_RET | BPF_K, action));
   }
   program.push_back(BPF_STMT(BPF_RET | BPF_K, static_cast<unsigned>(otherwise)));
   const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
   // Without SPEC_ALLOW older kernels would turn on a mitigation that slows the thread down.
-  const unsigned long flags = SECCOMP_FILTER_FLAG_SPEC_ALLOW |
-                              (with_listener ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0UL);
+  const unsigned long flags =
+      SECCOMP_FILTER_FLAG_SPEC_ALLOW | (with_listener ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0UL);
   return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &filter);
 }
 

@@ -27,14 +27,14 @@ class TrustedSession final : public Session {
     isolation_.level = "none";
     thread_ = std::thread([this] { serve(); });
     std::unique_lock lock(mutex_);
-    started_.wait(lock, [this] { return listener_descriptor_ != 0; });
-    if (listener_descriptor_ < 0) {
+    started_.wait(lock, [this] { return listener_descriptor_.has_value(); });
+    if (*listener_descriptor_ < 0) {
       thread_.join();
       throw Error(ErrorCode::sandbox_unavailable,
                   std::string("the hand-over's filter could not be installed: ") +
                       std::strerror(start_error_));
     }
-    listener_ = Listener(sandbox::Descriptor(listener_descriptor_));
+    listener_ = Listener(sandbox::Descriptor(*listener_descriptor_));
     clockid_t clock{};
     pthread_getcpuclockid(thread_.native_handle(), &clock);
     clock_.emplace(clock);
@@ -88,8 +88,8 @@ class TrustedSession final : public Session {
 
   void serve() {
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);  // Of this thread alone.
-    const long listener = install_filter({handover_syscall}, SECCOMP_RET_USER_NOTIF,
-                                         Otherwise::allow, true);
+    const long listener =
+        install_filter({handover_syscall}, SECCOMP_RET_USER_NOTIF, Otherwise::allow, true);
     {
       const std::lock_guard lock(mutex_);
       start_error_ = errno;
@@ -119,7 +119,7 @@ class TrustedSession final : public Session {
 
   std::mutex mutex_;
   std::condition_variable started_;
-  int listener_descriptor_ = 0;
+  std::optional<int> listener_descriptor_;  ///< May be 0 where standard input is closed.
   int start_error_ = 0;
   Listener listener_;
   std::optional<CalleeClock> clock_;

@@ -39,15 +39,14 @@ bool allow(int ruleset, const std::string& path, std::uint64_t rights) {
   if (descriptor < 0) {
     return errno == ENOENT;
   }
-  struct stat status {};
+  struct stat status{};
   landlock_path_beneath_attr rule{};
   rule.parent_fd = descriptor;
   rule.allowed_access = rights;
   if (fstat(descriptor, &status) == 0 && !S_ISDIR(status.st_mode)) {
     rule.allowed_access &= file_rights;
   }
-  const long result =
-      syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+  const long result = syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
   close(descriptor);
   return result == 0;
 }
@@ -56,7 +55,8 @@ bool allow(int ruleset, const std::string& path, std::uint64_t rights) {
 
 int restrict_files(const std::vector<std::string>& readable,
                    const std::vector<std::string>& writable, std::string& problem) {
-  const long abi = syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  const long abi =
+      syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (abi < 1) {
     problem = std::string("Landlock is not available (") + std::strerror(errno) +
               "): the file system is not restricted";
@@ -74,8 +74,7 @@ int restrict_files(const std::vector<std::string>& readable,
     attributes.scoped = scope_abstract_socket_and_signal;
     size = sizeof attributes;
   }
-  const int ruleset =
-      static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, size, 0));
+  const int ruleset = static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, size, 0));
   if (ruleset < 0) {
     problem = std::string("a Landlock rule set could not be made: ") + std::strerror(errno);
     return 0;

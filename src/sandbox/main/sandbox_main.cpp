@@ -39,6 +39,17 @@ struct Arguments {
   char** program = nullptr;
 };
 
+void await_go_ahead(int descriptor) {
+  char word = 0;
+  ssize_t count = 0;
+  do {
+    count = read(descriptor, &word, 1);
+  } while (count < 0 && errno == EINTR);
+  if (count != 1 || word != ouroboros::sandbox::go_ahead) {
+    _exit(126);  // The referee is gone.
+  }
+}
+
 void report(int descriptor, const char* key, const std::string& value) {
   const std::string line = std::string(key) + " " + value + "\n";
   if (write(descriptor, line.data(), line.size()) < 0) {
@@ -82,23 +93,28 @@ Arguments parse(int count, char** values) {
     }
   }
   if (arguments.report < 0 || arguments.program == nullptr || *arguments.program == nullptr) {
-    fail(arguments.report, "usage: ouroboros-sandbox [options] --report FD -- PROGRAM [ARGUMENT]...");
+    fail(arguments.report,
+         "usage: ouroboros-sandbox [options] --report FD -- PROGRAM [ARGUMENT]...");
   }
   return arguments;
 }
 
-void set_limits(const Arguments& arguments) {
+/// `own_user`: this process is in a user namespace, whose processes are counted by themselves.
+void set_limits(const Arguments& arguments, bool own_user) {
   const std::map<std::string, int> resources = {
-      {"address_space", RLIMIT_AS}, {"file_size", RLIMIT_FSIZE}, {"processes", RLIMIT_NPROC},
-      {"open_files", RLIMIT_NOFILE}, {"stack", RLIMIT_STACK}, {"cpu_seconds", RLIMIT_CPU}};
+      {"address_space", RLIMIT_AS},  {"file_size", RLIMIT_FSIZE}, {"processes", RLIMIT_NPROC},
+      {"open_files", RLIMIT_NOFILE}, {"stack", RLIMIT_STACK},     {"cpu_seconds", RLIMIT_CPU}};
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
   setrlimit(RLIMIT_MEMLOCK, &none);
   for (const auto& [name, value] : arguments.limits) {
+    if (name == "processes" && !own_user) {
+      continue;  // It would count every process of the user, and refuse the first.
+    }
     const auto resource = resources.find(name);
     const rlimit limit{value, value};
-    if (resource == resources.end() || setrlimit(static_cast<__rlimit_resource>(resource->second),
-                                                 &limit) != 0) {
+    if (resource == resources.end() ||
+        setrlimit(static_cast<__rlimit_resource>(resource->second), &limit) != 0) {
       fail(arguments.report, "the limit " + name + " could not be set: " + std::strerror(errno));
     }
   }
@@ -127,6 +143,7 @@ int main(int count, char** values) {
   const pid_t referee = getppid();
   const Arguments arguments = parse(count, values);
   fcntl(arguments.report, F_SETFD, FD_CLOEXEC);
+  await_go_ahead(arguments.report);
 
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     fail(arguments.report, std::string("no_new_privs could not be set: ") + std::strerror(errno));
@@ -158,7 +175,7 @@ int main(int count, char** values) {
   } else {
     report(arguments.report, sandbox::report_child, std::to_string(getpid()));
   }
-  set_limits(arguments);
+  set_limits(arguments, !namespaces.entered.empty() && namespaces.entered.front() == "user");
   std::string problem;
   const int abi = restrict_files(arguments.readable, arguments.writable, problem);
   if (abi > 0) {

@@ -1,7 +1,6 @@
 #include "executor/host/main/elf.hpp"
 
 #include <elf.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,451 +18,43 @@
 #include <utility>
 #include <vector>
 
+#include "executor/host/main/elf_image.hpp"
+#include "executor/host/main/elf_runtime.hpp"
+
 // What libgcc gives for code that no dynamic loader knows.
 extern "C" void __register_frame(void* begin);
 extern "C" void __deregister_frame(void* begin);
 
-// A TLS descriptor is {function, argument}; compiled code calls the function with the descriptor's
-// address and adds the answer to the thread pointer. Ours answers with the argument. The calling
-// convention lets it change no other register, hence the assembly.
-extern "C" void ouroboros_tls_descriptor() __attribute__((visibility("hidden")));
-#if defined(__x86_64__)
-asm(R"(
-  .pushsection .text
-  .hidden ouroboros_tls_descriptor
-  .globl ouroboros_tls_descriptor
-  .type ouroboros_tls_descriptor, @function
-ouroboros_tls_descriptor:
-  endbr64
-  movq 8(%rax), %rax
-  ret
-  .size ouroboros_tls_descriptor, . - ouroboros_tls_descriptor
-  .popsection
-)");
-#elif defined(__aarch64__)
-asm(R"(
-  .pushsection .text
-  .hidden ouroboros_tls_descriptor
-  .globl ouroboros_tls_descriptor
-  .type ouroboros_tls_descriptor, %function
-ouroboros_tls_descriptor:
-  hint #34 // bti c
-  ldr x0, [x0, #8]
-  ret
-  .size ouroboros_tls_descriptor, . - ouroboros_tls_descriptor
-  .popsection
-)");
-#else
-#error "The host executor knows x86-64 and AArch64."
-#endif
-
 namespace ouroboros::host {
 namespace {
 
-constexpr std::uint64_t kGuardBytes = 64 * 1024;  // a multiple of every page size in use
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
-constexpr std::uint64_t kMaxAlignment = std::uint64_t{2} << 20;
-constexpr std::size_t kMaxSegments = 64;
-constexpr std::uint64_t kMaxConstructors = 64 * 1024;
-
-// Younger than the oldest <elf.h> that this is built with.
-constexpr std::int64_t kDtRelrsz = 35;
-constexpr std::int64_t kDtRelr = 36;
-constexpr std::int64_t kDtRelrent = 37;
-
 #if defined(__x86_64__)
-constexpr std::uint16_t kMachine = EM_X86_64;
-constexpr std::uint32_t kNone = R_X86_64_NONE;
-constexpr std::uint32_t kRelative = R_X86_64_RELATIVE;
-constexpr std::uint32_t kAbsolute = R_X86_64_64;
-constexpr std::uint32_t kGlobDat = R_X86_64_GLOB_DAT;
-constexpr std::uint32_t kJumpSlot = R_X86_64_JUMP_SLOT;
-constexpr std::uint32_t kIrelative = R_X86_64_IRELATIVE;
-constexpr std::uint32_t kTlsModule = R_X86_64_DTPMOD64;
-constexpr std::uint32_t kTlsOffset = R_X86_64_DTPOFF64;
-constexpr std::uint32_t kTlsDescriptor = R_X86_64_TLSDESC;
-constexpr std::uint32_t kTlsInitialExec = R_X86_64_TPOFF64;
-constexpr std::uint32_t kCopy = R_X86_64_COPY;
+constexpr std::uint32_t relocation_none = R_X86_64_NONE;
+constexpr std::uint32_t relocation_relative = R_X86_64_RELATIVE;
+constexpr std::uint32_t relocation_absolute = R_X86_64_64;
+constexpr std::uint32_t relocation_glob_dat = R_X86_64_GLOB_DAT;
+constexpr std::uint32_t relocation_jump_slot = R_X86_64_JUMP_SLOT;
+constexpr std::uint32_t relocation_irelative = R_X86_64_IRELATIVE;
+constexpr std::uint32_t relocation_tls_module = R_X86_64_DTPMOD64;
+constexpr std::uint32_t relocation_tls_offset = R_X86_64_DTPOFF64;
+constexpr std::uint32_t relocation_tls_descriptor = R_X86_64_TLSDESC;
+constexpr std::uint32_t relocation_tls_initial_exec = R_X86_64_TPOFF64;
+constexpr std::uint32_t relocation_copy = R_X86_64_COPY;
 #else
-constexpr std::uint16_t kMachine = EM_AARCH64;
-constexpr std::uint32_t kNone = R_AARCH64_NONE;
-constexpr std::uint32_t kRelative = R_AARCH64_RELATIVE;
-constexpr std::uint32_t kAbsolute = R_AARCH64_ABS64;
-constexpr std::uint32_t kGlobDat = R_AARCH64_GLOB_DAT;
-constexpr std::uint32_t kJumpSlot = R_AARCH64_JUMP_SLOT;
-constexpr std::uint32_t kIrelative = R_AARCH64_IRELATIVE;
-constexpr std::uint32_t kTlsModule = R_AARCH64_TLS_DTPMOD;
-constexpr std::uint32_t kTlsOffset = R_AARCH64_TLS_DTPREL;
-constexpr std::uint32_t kTlsDescriptor = R_AARCH64_TLSDESC;
-constexpr std::uint32_t kTlsInitialExec = R_AARCH64_TLS_TPREL;
-constexpr std::uint32_t kCopy = R_AARCH64_COPY;
+constexpr std::uint32_t relocation_none = R_AARCH64_NONE;
+constexpr std::uint32_t relocation_relative = R_AARCH64_RELATIVE;
+constexpr std::uint32_t relocation_absolute = R_AARCH64_ABS64;
+constexpr std::uint32_t relocation_glob_dat = R_AARCH64_GLOB_DAT;
+constexpr std::uint32_t relocation_jump_slot = R_AARCH64_JUMP_SLOT;
+constexpr std::uint32_t relocation_irelative = R_AARCH64_IRELATIVE;
+constexpr std::uint32_t relocation_tls_module = R_AARCH64_TLS_DTPMOD;
+constexpr std::uint32_t relocation_tls_offset = R_AARCH64_TLS_DTPREL;
+constexpr std::uint32_t relocation_tls_descriptor = R_AARCH64_TLSDESC;
+constexpr std::uint32_t relocation_tls_initial_exec = R_AARCH64_TLS_TPREL;
+constexpr std::uint32_t relocation_copy = R_AARCH64_COPY;
 #endif
-
-[[noreturn]] void refuse(const std::string& sentence) { throw LoadError(sentence); }
-
-/// A hostile name, made fit to stand in a sentence.
-std::string printable(std::string_view name) {
-  constexpr std::size_t kLongest = 200;
-  std::string text(name.substr(0, kLongest));
-  for (char& c : text) {
-    if (c < 0x20 || c > 0x7e) c = '?';
-  }
-  if (name.size() > kLongest) text += "...";
-  return "'" + text + "'";
-}
-
-/// Whether [start, start + size) lies inside [0, limit). Nothing here can wrap around.
-constexpr bool fits(std::uint64_t start, std::uint64_t size, std::uint64_t limit) {
-  return size <= limit && start <= limit - size;
-}
-
-constexpr std::uint64_t round_down(std::uint64_t value, std::uint64_t unit) {
-  return value / unit * unit;
-}
-
-std::uint64_t page_bytes() { return static_cast<std::uint64_t>(getpagesize()); }
-
-/// Only for values up to `kMaxBytes`, as every caller has checked.
-constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
-  return round_down(value + unit - 1, unit);
-}
-
-template <typename T>
-T read_at(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
-std::uint64_t thread_pointer() {
-#if defined(__x86_64__)
-  std::uint64_t pointer;
-  asm("movq %%fs:0, %0" : "=r"(pointer));
-  return pointer;
-#else
-  return reinterpret_cast<std::uint64_t>(__builtin_thread_pointer());
-#endif
-}
-
-/// What compiled code passes to __tls_get_addr. The module's number, which only this loader gives
-/// and reads, is the address of the module's thread-local storage.
-struct TlsIndex {
-  std::byte* storage;
-  std::uint64_t offset;
-};
-
-void* tls_get_addr(const TlsIndex* index) { return index->storage + index->offset; }
-
-/// Takes a destructor that will never run: a sealed process ends without unwinding.
-int ignore_destructor() { return 0; }
-
-void* own_symbol(std::string_view name) {
-  if (name == "__tls_get_addr") return reinterpret_cast<void*>(&tls_get_addr);
-  if (name == "__cxa_atexit" || name == "__cxa_thread_atexit") {
-    return reinterpret_cast<void*>(&ignore_destructor);
-  }
-  return nullptr;
-}
 
 using Constructor = void (*)(int, char**, char**);
-
-std::uint64_t run_resolver(const void* resolver) {
-#if defined(__x86_64__)
-  return reinterpret_cast<std::uint64_t (*)()>(const_cast<void*>(resolver))();
-#else
-  struct Capabilities {
-    std::uint64_t size;
-    std::uint64_t hwcap;
-    std::uint64_t hwcap2;
-  };
-  constexpr std::uint64_t kCapabilitiesFollow = std::uint64_t{1} << 62;
-  const Capabilities capabilities{sizeof(Capabilities), getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
-  return reinterpret_cast<std::uint64_t (*)(std::uint64_t, const Capabilities*)>(
-      const_cast<void*>(resolver))(capabilities.hwcap | kCapabilitiesFollow, &capabilities);
-#endif
-}
-
-/// The file as it came, checked: segments, the dynamic table, and ranges of it by virtual address.
-/// Everything that steers the loader is read from here and never from mapped memory, so that no
-/// relocation can change it under way.
-class Image {
- public:
-  struct Dynamic {
-    std::uint64_t hash = 0, symbols = 0, strings = 0, strings_bytes = 0;
-    std::uint64_t rela = 0, rela_bytes = 0, plt_rela = 0, plt_rela_bytes = 0;
-    std::uint64_t relr = 0, relr_bytes = 0;
-    std::uint64_t init_array = 0, init_array_bytes = 0;
-    std::optional<std::uint64_t> init;
-  };
-
-  explicit Image(std::span<const std::byte> bytes) : bytes_(bytes) {
-    read_headers();
-    read_dynamic();
-  }
-
-  [[nodiscard]] const std::vector<Elf64_Phdr>& segments() const { return segments_; }
-  [[nodiscard]] const std::optional<Elf64_Phdr>& tls() const { return tls_; }
-  [[nodiscard]] const std::optional<Elf64_Phdr>& unwind_header() const { return unwind_header_; }
-  [[nodiscard]] const Dynamic& dynamic() const { return dynamic_; }
-  [[nodiscard]] std::uint64_t symbol_count() const { return symbol_count_; }
-
-  /// The end of the last segment: the bytes that the module needs from virtual address zero on.
-  [[nodiscard]] std::uint64_t span() const {
-    return segments_.back().p_vaddr + segments_.back().p_memsz;
-  }
-
-  [[nodiscard]] std::span<const std::byte> contents(const Elf64_Phdr& segment) const {
-    return bytes_.subspan(segment.p_offset, segment.p_filesz);
-  }
-
-  /// The file's bytes behind a range of virtual addresses. `what` names it in the refusal.
-  [[nodiscard]] const std::byte* at(std::uint64_t address, std::uint64_t size,
-                                    const char* what) const {
-    for (const Elf64_Phdr& segment : segments_) {
-      if (address >= segment.p_vaddr && fits(address - segment.p_vaddr, size, segment.p_filesz)) {
-        return bytes_.data() + segment.p_offset + (address - segment.p_vaddr);
-      }
-    }
-    refuse(std::string("the module's ") + what + " lies outside its file");
-  }
-
-  /// The segment with all of `flags` that holds a range of memory, or nullptr.
-  [[nodiscard]] const Elf64_Phdr* segment_of(std::uint64_t address, std::uint64_t size,
-                                             std::uint32_t flags) const {
-    for (const Elf64_Phdr& segment : segments_) {
-      if ((segment.p_flags & flags) == flags && address >= segment.p_vaddr &&
-          fits(address - segment.p_vaddr, size, segment.p_memsz)) {
-        return &segment;
-      }
-    }
-    return nullptr;
-  }
-
-  [[nodiscard]] Elf64_Sym symbol(std::uint64_t index) const {
-    if (index >= symbol_count_) refuse("a relocation names a symbol that the module does not have");
-    return read_at<Elf64_Sym>(symbol_table_ + index * sizeof(Elf64_Sym));
-  }
-
-  [[nodiscard]] const char* name_of(const Elf64_Sym& symbol) const {
-    if (symbol.st_name >= dynamic_.strings_bytes) {
-      refuse("a symbol's name lies outside the module's string table");
-    }
-    return string_table_ + symbol.st_name;  // the table's last byte is NUL
-  }
-
- private:
-  void read_headers();
-  void add_segment(const Elf64_Phdr& header);
-  void read_dynamic();
-  void read_tag(const Elf64_Dyn& entry);
-
-  std::span<const std::byte> bytes_;
-  std::vector<Elf64_Phdr> segments_;
-  std::optional<Elf64_Phdr> dynamic_header_, tls_, unwind_header_;
-  Dynamic dynamic_;
-  std::uint64_t symbol_count_ = 0;
-  const std::byte* symbol_table_ = nullptr;
-  const char* string_table_ = nullptr;
-};
-
-void Image::read_headers() {
-  if (bytes_.size() < sizeof(Elf64_Ehdr)) refuse("the module is too short to be an ELF file");
-  const auto header = read_at<Elf64_Ehdr>(bytes_.data());
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) refuse("the module is not an ELF file");
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-      header.e_ident[EI_VERSION] != EV_CURRENT || header.e_version != EV_CURRENT) {
-    refuse("the module is not a 64-bit little-endian ELF file of version 1");
-  }
-  if (header.e_ident[EI_OSABI] != ELFOSABI_SYSV && header.e_ident[EI_OSABI] != ELFOSABI_GNU) {
-    refuse("the module is for another operating system");
-  }
-  if (header.e_machine != kMachine) refuse("the module is for another processor");
-  if (header.e_type != ET_DYN) refuse("the module is not a shared object");
-  if (header.e_phentsize != sizeof(Elf64_Phdr)) {
-    refuse("the module's program headers have an unknown size");
-  }
-  if (header.e_phnum == 0 || header.e_phnum > kMaxSegments ||
-      !fits(header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr), bytes_.size())) {
-    refuse("the module's program headers lie outside the file or are too many");
-  }
-
-  const auto only = [](std::optional<Elf64_Phdr>& kept, const Elf64_Phdr& found) {
-    if (kept) refuse("the module has two program headers of a kind that may appear once");
-    kept = found;
-  };
-  for (std::size_t i = 0; i < header.e_phnum; ++i) {
-    const auto entry = read_at<Elf64_Phdr>(bytes_.data() + header.e_phoff + i * sizeof(Elf64_Phdr));
-    switch (entry.p_type) {
-      case PT_LOAD:
-        add_segment(entry);
-        break;
-      case PT_DYNAMIC:
-        only(dynamic_header_, entry);
-        break;
-      case PT_TLS:
-        only(tls_, entry);
-        break;
-      case PT_GNU_EH_FRAME:
-        only(unwind_header_, entry);
-        break;
-      case PT_GNU_STACK:
-        if ((entry.p_flags & PF_X) != 0) refuse("the module asks for an executable stack");
-        break;
-      default:  // notes, and PT_GNU_RELRO: see protect()
-        break;
-    }
-  }
-  if (segments_.empty()) refuse("the module has no loadable segment");
-  if (!dynamic_header_) refuse("the module has no dynamic section");
-
-  if (tls_) {
-    const bool aligned = tls_->p_align <= 1 || std::has_single_bit(tls_->p_align);
-    if (!aligned || tls_->p_align > page_bytes() || tls_->p_memsz > kMaxBytes ||
-        tls_->p_filesz > tls_->p_memsz) {
-      refuse("the module's thread-local segment has an impossible size or alignment");
-    }
-    static_cast<void>(at(tls_->p_vaddr, tls_->p_filesz, "thread-local segment"));
-  }
-}
-
-void Image::add_segment(const Elf64_Phdr& header) {
-  if ((header.p_flags & PF_W) != 0 && (header.p_flags & PF_X) != 0) {
-    refuse("the module has a segment that is writable and executable");
-  }
-  if (!fits(header.p_offset, header.p_filesz, bytes_.size())) {
-    refuse("a segment of the module lies outside the file");
-  }
-  if (header.p_filesz > header.p_memsz) refuse("a segment of the module is larger than its memory");
-  if (!fits(header.p_vaddr, header.p_memsz, kMaxBytes)) {
-    refuse("the module needs more than 1 GiB of memory");
-  }
-  if (header.p_align > kMaxAlignment ||
-      (header.p_align > 1 && !std::has_single_bit(header.p_align))) {
-    refuse("a segment of the module has an impossible alignment");
-  }
-  if (header.p_memsz == 0) return;
-  if (!segments_.empty() &&
-      round_down(header.p_vaddr, page_bytes()) < round_up(span(), page_bytes())) {
-    refuse("the module's segments overlap, share a page or are not in order");
-  }
-  segments_.push_back(header);
-}
-
-void Image::read_dynamic() {
-  const std::byte* table =
-      at(dynamic_header_->p_vaddr, dynamic_header_->p_filesz, "dynamic section");
-  for (std::uint64_t offset = 0;; offset += sizeof(Elf64_Dyn)) {
-    if (!fits(offset, sizeof(Elf64_Dyn), dynamic_header_->p_filesz)) {
-      refuse("the module's dynamic section has no end");
-    }
-    const auto entry = read_at<Elf64_Dyn>(table + offset);
-    if (entry.d_tag == DT_NULL) break;
-    read_tag(entry);
-  }
-
-  if (dynamic_.strings == 0 || dynamic_.symbols == 0) {
-    refuse("the module has no symbol table or no string table");
-  }
-  if (dynamic_.hash == 0) {
-    refuse("the module has no DT_HASH table; link it with -Wl,--hash-style=both");
-  }
-  if (dynamic_.strings_bytes == 0) refuse("the module's string table is empty");
-  string_table_ =
-      reinterpret_cast<const char*>(at(dynamic_.strings, dynamic_.strings_bytes, "string table"));
-  if (string_table_[dynamic_.strings_bytes - 1] != '\0') {
-    refuse("the module's string table does not end with NUL");
-  }
-  // {buckets, symbols}: the one place that says how many symbols there are.
-  const std::byte* hash = at(dynamic_.hash, 2 * sizeof(std::uint32_t), "hash table");
-  symbol_count_ = read_at<std::uint32_t>(hash + sizeof(std::uint32_t));
-  symbol_table_ = at(dynamic_.symbols, symbol_count_ * sizeof(Elf64_Sym), "symbol table");
-}
-
-void Image::read_tag(const Elf64_Dyn& entry) {
-  const std::uint64_t value = entry.d_un.d_val;
-  const auto expect = [value](std::uint64_t expected, const char* what) {
-    if (value != expected) refuse(std::string("the module's ") + what + " have an unknown size");
-  };
-  switch (entry.d_tag) {
-    case DT_HASH:
-      dynamic_.hash = value;
-      break;
-    case DT_SYMTAB:
-      dynamic_.symbols = value;
-      break;
-    case DT_STRTAB:
-      dynamic_.strings = value;
-      break;
-    case DT_STRSZ:
-      dynamic_.strings_bytes = value;
-      break;
-    case DT_SYMENT:
-      expect(sizeof(Elf64_Sym), "symbols");
-      break;
-    case DT_RELA:
-      dynamic_.rela = value;
-      break;
-    case DT_RELASZ:
-      dynamic_.rela_bytes = value;
-      break;
-    case DT_RELAENT:
-      expect(sizeof(Elf64_Rela), "relocations");
-      break;
-    case DT_JMPREL:
-      dynamic_.plt_rela = value;
-      break;
-    case DT_PLTRELSZ:
-      dynamic_.plt_rela_bytes = value;
-      break;
-    case kDtRelr:
-      dynamic_.relr = value;
-      break;
-    case kDtRelrsz:
-      dynamic_.relr_bytes = value;
-      break;
-    case kDtRelrent:
-      expect(sizeof(std::uint64_t), "relative relocations");
-      break;
-    case DT_INIT:
-      dynamic_.init = value;
-      break;
-    case DT_INIT_ARRAY:
-      dynamic_.init_array = value;
-      break;
-    case DT_INIT_ARRAYSZ:
-      dynamic_.init_array_bytes = value;
-      break;
-    case DT_PLTREL:
-      if (value != DT_RELA) refuse("relocations without addends (DT_REL) are not supported");
-      break;
-    case DT_REL:
-    case DT_RELSZ:
-    case DT_RELENT:
-      refuse("relocations without addends (DT_REL) are not supported");
-    case DT_FLAGS:
-      if ((value & DF_TEXTREL) != 0) refuse("relocations in code (DF_TEXTREL) are not supported");
-      break;
-    case DT_TEXTREL:
-      refuse("relocations in code (DT_TEXTREL) are not supported");
-    case DT_NEEDED:
-      refuse("the module asks for other libraries (DT_NEEDED); link it with -nodefaultlibs");
-    case DT_RPATH:
-    case DT_RUNPATH:
-      refuse("library search paths (DT_RPATH, DT_RUNPATH) are not supported");
-    case DT_AUDIT:
-    case DT_DEPAUDIT:
-    case DT_CONFIG:
-      refuse("audit libraries and configurations (DT_AUDIT, DT_CONFIG) are not supported");
-    case DT_FILTER:
-    case DT_AUXILIARY:
-      refuse("filters (DT_FILTER, DT_AUXILIARY) are not supported");
-    case DT_PREINIT_ARRAY:
-    case DT_PREINIT_ARRAYSZ:
-      refuse("DT_PREINIT_ARRAY is not supported in a shared object");
-    default:  // hints, versions, destructors: a sealed process is stopped, it never unloads
-      break;
-  }
-}
 
 }  // namespace
 
@@ -508,18 +99,19 @@ class Loader {
 
   /// [guard][image][guard][thread-local storage][guard], all of it inaccessible at first.
   void reserve() {
-    std::uint64_t alignment = kGuardBytes;
+    std::uint64_t alignment = module_guard_bytes;
     for (const Elf64_Phdr& segment : image_.segments()) {
       alignment = std::max<std::uint64_t>(alignment, segment.p_align);
     }
-    const std::uint64_t image_bytes = round_up(image_.span(), kGuardBytes);
+    const std::uint64_t image_bytes = round_up(image_.span(), module_guard_bytes);
     std::uint64_t tls_bytes = 0;
     if (image_.tls()) {
-      tls_bytes = round_up(image_.tls()->p_memsz + tls_misalignment(), kGuardBytes);
+      tls_bytes = round_up(image_.tls()->p_memsz + tls_misalignment(), module_guard_bytes);
     }
-    if (image_bytes + tls_bytes > kMaxBytes) refuse("the module needs more than 1 GiB of memory");
+    if (image_bytes + tls_bytes > max_module_bytes)
+      refuse("the module needs more than 1 GiB of memory");
 
-    const std::uint64_t total = image_bytes + tls_bytes + 3 * kGuardBytes + alignment;
+    const std::uint64_t total = image_bytes + tls_bytes + 3 * module_guard_bytes + alignment;
     void* memory =
         mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) fail_memory(total);
@@ -527,10 +119,11 @@ class Loader {
     state_.reservation_bytes = total;
 
     const auto first = reinterpret_cast<std::uintptr_t>(memory);
-    const std::uintptr_t aligned = (first + kGuardBytes + alignment - 1) / alignment * alignment;
+    const std::uintptr_t aligned =
+        (first + module_guard_bytes + alignment - 1) / alignment * alignment;
     state_.base = state_.reservation + (aligned - first);
     if (tls_bytes != 0) {
-      std::byte* pages = state_.base + image_bytes + kGuardBytes;
+      std::byte* pages = state_.base + image_bytes + module_guard_bytes;
       set_access(pages, tls_bytes, PROT_READ | PROT_WRITE);
       state_.tls_storage = pages + tls_misalignment();
       state_.tls_image = state_.base + image_.tls()->p_vaddr;
@@ -540,7 +133,7 @@ class Loader {
 
   void copy_segments() {
     for (const Elf64_Phdr& segment : image_.segments()) {
-      const std::uint64_t start = round_down(segment.p_vaddr, page_bytes());
+      const std::uint64_t start = round_down(segment.p_vaddr, machine_page_bytes());
       set_access(state_.base + start, segment.p_vaddr + segment.p_memsz - start,
                  PROT_READ | PROT_WRITE);
       const std::span<const std::byte> contents = image_.contents(segment);
@@ -576,7 +169,7 @@ class Loader {
     if (dynamic.init) add(code(*dynamic.init, "DT_INIT"));
     const std::uint64_t count = dynamic.init_array_bytes / sizeof(std::uint64_t);
     if (count == 0) return;
-    if (count > kMaxConstructors) refuse("the module's table of constructors is too long");
+    if (count > max_constructors) refuse("the module's table of constructors is too long");
     if (image_.segment_of(dynamic.init_array, dynamic.init_array_bytes, PF_R) == nullptr) {
       refuse("the module's table of constructors lies outside its memory");
     }
@@ -593,19 +186,19 @@ class Loader {
       std::uint8_t version, table_encoding, count_encoding, search_encoding;
       std::int32_t table;
     };
-    constexpr std::uint8_t kPcRelative32 = 0x1b;
-    constexpr std::uint64_t kTableField = offsetof(Header, table);
+    constexpr std::uint8_t pc_relative32 = 0x1b;
+    constexpr std::uint64_t table_field = offsetof(Header, table);
     const std::uint64_t address = image_.unwind_header()->p_vaddr;
     const auto header = read_at<Header>(image_.at(address, sizeof(Header), "unwind header"));
-    if (header.version != 1 || header.table_encoding != kPcRelative32) {
+    if (header.version != 1 || header.table_encoding != pc_relative32) {
       refuse("the module's unwind header has an unknown version or encoding");
     }
     const std::uint64_t table =
-        address + kTableField + static_cast<std::uint64_t>(std::int64_t{header.table});
+        address + table_field + static_cast<std::uint64_t>(std::int64_t{header.table});
     const Elf64_Phdr* segment = image_.segment_of(table, sizeof(std::uint32_t), PF_R);
     if (segment == nullptr) refuse("the module's unwind table lies outside its memory");
     // Past the segment, the rest of its last page is zeros, and is the module's as well.
-    const std::uint64_t end = round_up(segment->p_vaddr + segment->p_memsz, page_bytes());
+    const std::uint64_t end = round_up(segment->p_vaddr + segment->p_memsz, machine_page_bytes());
 
     std::uint64_t record = table;
     for (;;) {
@@ -641,7 +234,7 @@ class Loader {
         __builtin___clear_cache(reinterpret_cast<char*>(first),
                                 reinterpret_cast<char*>(first + segment.p_memsz));
       }
-      const std::uint64_t start = round_down(segment.p_vaddr, page_bytes());
+      const std::uint64_t start = round_down(segment.p_vaddr, machine_page_bytes());
       set_access(state_.base + start, segment.p_vaddr + segment.p_memsz - start, access);
     }
   }
@@ -747,38 +340,38 @@ class Loader {
     const std::uint32_t type = ELF64_R_TYPE(entry.r_info);
     const auto addend = static_cast<std::uint64_t>(entry.r_addend);
     switch (type) {
-      case kNone:
+      case relocation_none:
         break;
-      case kRelative:
+      case relocation_relative:
         store(slot(entry.r_offset), base_address() + addend);
         break;
-      case kAbsolute:
-      case kGlobDat:
-      case kJumpSlot:
+      case relocation_absolute:
+      case relocation_glob_dat:
+      case relocation_jump_slot:
         relocate_symbol(entry, index);
         break;
-      case kIrelative:
+      case relocation_irelative:
         state_.indirects.push_back({slot(entry.r_offset), code(addend, "IFUNC resolver"), 0});
         break;
-      case kTlsModule:
+      case relocation_tls_module:
         static_cast<void>(tls_offset(index));  // refuses what is not the module's own
         store(slot(entry.r_offset), reinterpret_cast<std::uint64_t>(state_.tls_storage));
         break;
-      case kTlsOffset:
+      case relocation_tls_offset:
         store(slot(entry.r_offset), tls_offset(index) + addend);
         break;
-      case kTlsDescriptor: {
+      case relocation_tls_descriptor: {
         std::byte* descriptor = slot(entry.r_offset, 16);
-        store(descriptor, reinterpret_cast<std::uint64_t>(&ouroboros_tls_descriptor));
+        store(descriptor, tls_descriptor_function());
         store(descriptor + 8, reinterpret_cast<std::uint64_t>(state_.tls_storage) +
                                   tls_offset(index) + addend - thread_pointer());
         break;
       }
-      case kTlsInitialExec:
+      case relocation_tls_initial_exec:
         refuse(
             "initial-exec thread-local storage is not supported; leave out the tls_model "
             "attribute and -ftls-model");
-      case kCopy:
+      case relocation_copy:
         refuse("copy relocations are not supported");
       default:
         refuse("relocations of type " + std::to_string(type) + " are not supported");

@@ -57,9 +57,9 @@ void* checked_map(void* where, std::size_t bytes, int protection, int flags, int
 
 /// Maps every buffer into one reservation in which all else is inaccessible.
 std::byte* map_buffers(const Control& control, const Region* regions) {
-  auto* span = static_cast<std::byte*>(
-      checked_map(nullptr, control.span_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                  -1, 0, "the buffers' address space"));
+  auto* span = static_cast<std::byte*>(checked_map(nullptr, control.span_bytes, PROT_NONE,
+                                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                                                   0, "the buffers' address space"));
   for (std::uint64_t i = 0; i < control.regions; ++i) {
     const Region& region = regions[i];
     checked_map(span + region.span_offset, region.bytes,
@@ -107,7 +107,7 @@ void catch_signals() {
   alternate.ss_sp = stack;
   alternate.ss_size = sizeof stack;
   sigaltstack(&alternate, nullptr);
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESETHAND;
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) {
@@ -155,23 +155,21 @@ void send(const Loaded& loaded, int listener) {
       __builtin_trap();  // Nobody answers: the referee is gone.
     }
     const std::uint64_t* a = control.arguments;
-    entries[control.entry](a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10],
-                           a[11], a[12], a[13], a[14], a[15]);
+    entries[control.entry](a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11],
+                           a[12], a[13], a[14], a[15]);
   }
 }
 
 [[noreturn]] void run() {
-  const auto* control = static_cast<const Control*>(
-      checked_map(nullptr, page_bytes, PROT_READ, MAP_SHARED, control_descriptor, 0, "the controls"));
+  const auto* control = static_cast<const Control*>(checked_map(
+      nullptr, page_bytes, PROT_READ, MAP_SHARED, control_descriptor, 0, "the controls"));
   const std::size_t table_bytes =
       control->regions * sizeof(Region) + control->entries * sizeof(EntryName);
-  const auto* regions = static_cast<const Region*>(
-      checked_map(nullptr, table_bytes, PROT_READ, MAP_SHARED, control_descriptor, page_bytes,
-                  "the tables"));
+  const auto* regions = static_cast<const Region*>(checked_map(
+      nullptr, table_bytes, PROT_READ, MAP_SHARED, control_descriptor, page_bytes, "the tables"));
   const auto* names = reinterpret_cast<const EntryName*>(regions + control->regions);
-  const auto* image = static_cast<const std::byte*>(
-      checked_map(nullptr, control->image_bytes, PROT_READ, MAP_PRIVATE, image_descriptor, 0,
-                  "the module"));
+  const auto* image = static_cast<const std::byte*>(checked_map(
+      nullptr, control->image_bytes, PROT_READ, MAP_PRIVATE, image_descriptor, 0, "the module"));
 
   Loaded loaded;
   loaded.span_address = reinterpret_cast<std::uint64_t>(map_buffers(*control, regions));
@@ -193,8 +191,8 @@ void send(const Loaded& loaded, int listener) {
 
   // Two filters, because the listener must travel after it exists. The first stops every call but
   // those three; the second kills on them. The strictest filter wins.
-  const long listener = install_filter({SYS_sendmsg, SYS_seccomp}, SECCOMP_RET_ALLOW,
-                                       Otherwise::notify, true);
+  const long listener =
+      install_filter({SYS_sendmsg, SYS_seccomp}, SECCOMP_RET_ALLOW, Otherwise::notify, true);
   if (listener < 0) {
     throw SetupError(std::string("the seal could not be applied: ") + std::strerror(errno));
   }

@@ -1,0 +1,489 @@
+// The referee as a whole: bad input of every kind, stages by themselves, threads, cancellation, and
+// that nothing of a verdict stays behind.
+
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/rand_like.h>
+#include <ATen/ops/zeros_like.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "catch.hpp"
+#include "judge_problems.hpp"
+#include "ouroboros/referee.hpp"
+#include "processes.hpp"
+
+using namespace ouroboros;
+using Catch::Matchers::Contains;
+using ouroboros_test::has_no_children;
+using ouroboros_test::problem_of;
+
+namespace {
+
+const std::string signature =
+    "extern \"C\" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) ";
+const std::string loop = "for (int64_t i = 0; i < rows * cols; ++i) out[i] = 2 * x[i] + 1;";
+const std::string honest = signature + "{ " + loop + " }\n";
+const std::string wrong = signature + "{ " + loop + " if (rows * cols > 40) out[40] += 1; }\n";
+const std::string endless = signature + "{ for (volatile int64_t i = 0;; i = i + 1) {} }\n";
+
+/// out = 2 x + 1: as cheap as a problem can be.
+Problem affine() {
+  auto problem = problem_of([](const Tensors& in) { return Tensors{in[0] * 2 + 1}; });
+  problem.name = "affine";
+  problem.axes[0].maximum = 64;
+  problem.axes[1].maximum = 256;
+  problem.timed = {{{"rows", 33}, {"cols", 100}}};
+  return problem;
+}
+
+Options until(Stage stage) {
+  Options options;
+  options.until = stage;
+  options.seed = 7;
+  options.timing.looks = {16};
+  options.timing.budget_seconds = 60;  // Blocks end it, however slow the machine is.
+  options.gate.runs = 2;
+  return options;
+}
+
+Verdict judge(const Problem& problem, const std::string& source,
+              const Options& options = until(Stage::sweep)) {
+  Candidate candidate;
+  candidate.source = source;
+  auto verdict = Referee(options).judge(problem, candidate);
+  UNSCOPED_INFO(verdict.summary);
+  return verdict;
+}
+
+Compiled compiled(const std::string& source) {
+  auto result = Referee(until(Stage::compile)).compile(affine(), {source});
+  REQUIRE_FALSE(result.failure.has_value());
+  return result;
+}
+
+bool found(const std::vector<Finding>& findings, const std::string& kind) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [&](const Finding& finding) { return finding.kind == kind; });
+}
+
+std::string record_of(const Correctness& correctness) {
+  Verdict verdict;
+  verdict.correctness = correctness;
+  return verdict.to_json();
+}
+
+/// The verdict says that nothing was learnt about the candidate.
+void check_nothing_learnt(const Verdict& verdict, const std::string& kind) {
+  CHECK(verdict.status == Status::infrastructure_error);
+  CHECK(found(verdict.findings, kind));
+  CHECK_FALSE(verdict.reward().has_value());
+  CHECK(verdict.summary.size() > 20);
+}
+
+template <typename Function>
+std::string error_of(Function&& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    UNSCOPED_INFO(error.what());
+    return std::string(to_string(error.code()));
+  }
+  return "none";
+}
+
+}  // namespace
+
+TEST_CASE("an honest candidate is accepted, also with empty tensors, and its record reads back") {
+  const auto verdict = judge(affine(), honest);
+  REQUIRE(verdict.status == Status::ok);
+  CHECK(verdict.correctness.cases_passed == verdict.correctness.cases_total);
+  const auto& cases = verdict.correctness.cases;
+  const auto empty = std::find_if(cases.begin(), cases.end(),
+                                  [](const auto& one) { return one.axes.at("rows") == 0; });
+  REQUIRE(empty != cases.end());
+  CHECK(empty->status == "passed");
+  CHECK(empty->elements == 0);
+  CHECK(verdict.isolation.sealed);
+  const auto json = verdict.to_json();
+  CHECK(Verdict::from_json(json).to_json() == json);
+}
+
+TEST_CASE("sources that are no text are refused before any compiler sees them") {
+  auto options = until(Stage::sweep);
+  options.limits.source_kib = 1;
+  const std::string rows[] = {"", " \n\t\r\n",
+                              std::string("\x7f"
+                                          "ELF\0\2\1",
+                                          7),
+                              std::string(1025, ' ')};
+  for (const auto& source : rows) {
+    const auto verdict = judge(affine(), source, options);
+    CHECK(verdict.status == Status::compile_error);
+    CHECK(found(verdict.findings, "refused_source"));
+    CHECK(verdict.compilation.compiler.empty());
+    CHECK(verdict.summary.size() > 20);
+    CHECK(verdict.reward().has_value());
+    CHECK(Verdict::from_json(verdict.to_json()).status == Status::compile_error);
+  }
+}
+
+TEST_CASE("a source of 100 MB is refused unread") {
+  const std::string source(100 << 20, 'x');
+  const auto verdict = judge(affine(), source);
+  CHECK(verdict.status == Status::compile_error);
+  CHECK_THAT(verdict.summary, Contains("102400 KiB") && Contains("1024 KiB"));
+  CHECK(verdict.source.empty());  // A record is no place for it either.
+  CHECK(verdict.source_sha256 == sha256_hex(source.data(), source.size()));
+  CHECK(verdict.to_json().size() < 10'000);
+}
+
+TEST_CASE("bytes that are no UTF-8 do not compile, and the record is still JSON") {
+  std::string noise;
+  for (unsigned state = 1; noise.size() < 4096;) {
+    state = state * 1664525 + 1013904223;
+    noise += static_cast<char>((state >> 24) | 1U);
+  }
+  for (const auto& source : {std::string("int \xff\xfe\xc3;"), noise}) {
+    const auto verdict = judge(affine(), source);
+    CHECK(verdict.status == Status::compile_error);
+    CHECK(verdict.compilation.ran);
+    CHECK_NOTHROW(Verdict::from_json(verdict.to_json()));
+  }
+}
+
+TEST_CASE("a source without the function says which one is missing") {
+  const auto verdict = judge(affine(), "int main() { return 0; }\n");
+  CHECK(verdict.status == Status::compile_error);
+  CHECK(found(verdict.findings, "missing_entry_point"));
+  CHECK_THAT(verdict.summary, Contains("run_float32"));
+}
+
+TEST_CASE("a wrong signature does not compile, and is named") {
+  const auto verdict = judge(affine(),
+                             "extern \"C\" void run_float32(const float* x, double* out) {}\n"
+                             "extern \"C\" int run_float32(float* x) { return 0; }\n");
+  CHECK(verdict.status == Status::compile_error);
+  CHECK_THAT(verdict.summary, Contains("run_float32") && Contains("conflicting"));
+}
+
+TEST_CASE("faults of a reference are the problem's") {
+  struct Row {
+    Reference reference;
+    const char* message;
+  };
+  const Row rows[] = {
+      {[](const Tensors&) -> Tensors { throw std::runtime_error("no such weight"); },
+       "no such weight"},
+      {[](const Tensors& in) { return Tensors{in[0] + at::rand_like(in[0])}; },
+       "not deterministic"},
+      {[](const Tensors& in) {
+         auto x = in[0];
+         x.add_(1);
+         return Tensors{x * 2};
+       },
+       "writes to its input 'x'"},
+      {[](const Tensors& in) { return Tensors{at::zeros_like(in[0])}; }, "zeros"},
+      {[](const Tensors& in) { return Tensors{in[0], in[0]}; }, "returned 2 tensors"},
+      {[](const Tensors&) { return Tensors{at::Tensor()}; }, "no tensor"},
+      {[](const Tensors& in) { return Tensors{in[0].to(at::kBFloat16)}; }, "unsupported dtype"},
+  };
+  for (const auto& row : rows) {
+    auto problem = affine();
+    problem.reference = row.reference;
+    const auto verdict = judge(problem, honest);
+    CAPTURE(row.message);
+    CHECK(verdict.status == Status::invalid_problem);
+    CHECK(found(verdict.findings, "invalid_problem"));
+    CHECK_THAT(verdict.summary, Contains(row.message));
+    CHECK_FALSE(verdict.reward().has_value());
+    CHECK_THAT(Referee(until(Stage::sweep)).validate(problem).value_or(""), Contains(row.message));
+  }
+}
+
+TEST_CASE("an input that nothing depends on makes the problem invalid") {
+  auto problem = affine();
+  problem.inputs.push_back(problem.inputs[0]);
+  problem.inputs[1].name = "idle";
+  const auto verdict = judge(problem,
+                             "extern \"C\" void run_float32(const float* x, const float* idle, "
+                             "float* out, int64_t rows, int64_t cols) { " +
+                                 loop + " }\n");
+  CHECK(verdict.status == Status::invalid_problem);
+  CHECK_THAT(verdict.summary, Contains("'idle'"));
+}
+
+TEST_CASE("a reference that raises when it is timed is the problem's fault in every stage") {
+  const auto module = compiled(honest);
+  auto problem = affine();
+  problem.reference = [](const Tensors& in) -> Tensors {
+    if (in[0].size(0) == 48) throw std::runtime_error("no rows left");
+    return {in[0] * 2 + 1};
+  };
+  problem.timed.push_back({{"rows", 48}, {"cols", 10}});
+  auto options = until(Stage::time);
+  const auto verdict = judge(problem, honest, options);
+  CHECK(verdict.status == Status::invalid_problem);
+  CHECK_THAT(verdict.summary, Contains("no rows left"));
+  const auto outcome = Referee(options).time(problem, module);
+  CHECK(outcome.failure == Status::invalid_problem);
+  problem.reference = [](const Tensors&) -> Tensors { throw std::runtime_error("nothing left"); };
+  CHECK(Referee(options).compile(problem, {honest}).failure == Status::invalid_problem);
+  CHECK(Referee(options).sweep(problem, module).failure == Status::invalid_problem);
+  CHECK(Referee(options).gate(problem, module).failure == Status::invalid_problem);
+}
+
+TEST_CASE("a shape that does not fit in memory is nobody's crash") {
+  auto problem = affine();
+  problem.timed = {{{"rows", 1 << 20}, {"cols", 1 << 20}}};
+  const auto verdict = judge(problem, honest, until(Stage::time));
+  check_nothing_learnt(verdict, "out_of_memory");
+  CHECK_THAT(verdict.summary, Contains("cols=1048576, rows=1048576") && Contains("GiB"));
+  CHECK(verdict.correctness.cases_passed == verdict.correctness.cases_total);
+  const auto module = compiled(honest);
+  const Referee referee(until(Stage::gate));
+  CHECK(error_of([&] { (void)referee.time(problem, module); }) == "out_of_memory");
+  CHECK(error_of([&] { (void)referee.gate(problem, module); }) == "out_of_memory");
+}
+
+TEST_CASE("a machine without compiler or scratch space is not the candidate's fault") {
+  auto options = until(Stage::sweep);
+  options.compiler = "/nonexistent";
+  check_nothing_learnt(judge(affine(), honest, options), "compiler_missing");
+  options.compiler.clear();
+  options.scratch = "/nonexistent";
+  check_nothing_learnt(judge(affine(), honest, options), "io");
+  CHECK(error_of([&] { (void)Referee(options).compile(affine(), {honest}); }) == "io");
+}
+
+TEST_CASE("an executor that is killed is not the candidate's fault") {
+  const auto module = compiled(endless);
+  Options options = until(Stage::sweep);
+  options.limits.replay_seconds = 120;
+  std::atomic<bool> done = false;
+  std::thread killer([&done] {
+    while (!done) {
+      for (const auto child : ouroboros_test::children("ouroboros-execu")) kill(child, SIGKILL);
+      std::this_thread::yield();
+    }
+  });
+  const auto error = error_of([&] { (void)Referee(options).sweep(affine(), module); });
+  const auto verdict = judge(affine(), endless, options);
+  done = true;
+  killer.join();
+  CHECK(error == "executor_lost");
+  check_nothing_learnt(verdict, "executor_lost");
+  CHECK(has_no_children());
+}
+
+TEST_CASE("an executor that is killed while its candidate runs is told from one that crashes") {
+  for (const bool ignored : {false, true}) {
+    std::optional<ouroboros_test::IgnoredChildren> ignore;
+    if (ignored) ignore.emplace();
+    auto options = until(Stage::sweep);
+    options.limits.replay_seconds = 120;
+    bool running = false;
+    // Asked again and again while a candidate runs, and only then are there executors.
+    options.cancelled = [&running] {
+      for (const auto child : ouroboros_test::children("ouroboros-execu")) {
+        running = true;
+        kill(child, SIGKILL);
+      }
+      return false;
+    };
+    check_nothing_learnt(judge(affine(), endless, options), "executor_lost");
+    CHECK(running);
+    options.cancelled = {};
+    const auto crash = judge(affine(), signature + "{ __builtin_trap(); }\n", options);
+    CHECK(crash.status == Status::runtime_error);
+    CHECK(judge(affine(), honest, options).status == Status::ok);
+    CHECK(judge(affine(), wrong, options).status == Status::incorrect);
+  }
+}
+
+TEST_CASE("verdicts leave nothing behind") {
+  const ouroboros_test::Folder scratch;
+  auto options = until(Stage::time);
+  options.scratch = scratch.path();
+  options.limits.replay_seconds = 0.05;
+  const auto all = [&] {
+    CHECK(judge(affine(), honest, options).status == Status::ok);
+    CHECK(judge(affine(), wrong, options).status == Status::incorrect);
+    CHECK(judge(affine(), endless, options).status == Status::timeout);
+    CHECK(judge(affine(), "nonsense", options).status == Status::compile_error);
+    auto stopped = options;
+    int asked = 0;
+    stopped.cancelled = [&asked] { return ++asked > 12; };
+    CHECK(error_of([&] { (void)judge(affine(), honest, stopped); }) == "cancelled");
+  };
+  all();
+  const auto before = ouroboros_test::open_descriptors();
+  all();
+  CHECK(ouroboros_test::open_descriptors() == before);
+  CHECK(scratch.empty());
+  CHECK(has_no_children());
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    CHECK_THAT(line, !Contains("memfd:ouroboros"));
+  }
+}
+
+TEST_CASE("one seed, one correctness record, whoever calls the stages") {
+  const auto first = judge(affine(), wrong);
+  const auto again = judge(affine(), wrong);
+  CHECK(first.provenance.seed == 7);
+  CHECK(first.status == Status::incorrect);
+  CHECK(record_of(first.correctness) == record_of(again.correctness));
+  const Referee referee(until(Stage::sweep));
+  const auto module = referee.compile(affine(), {wrong});
+  REQUIRE_FALSE(module.failure.has_value());
+  CHECK(module.record.image_sha256 == first.compilation.image_sha256);
+  const auto outcome = referee.sweep(affine(), module);
+  CHECK(outcome.failure == first.status);
+  CHECK(record_of(outcome.record) == record_of(first.correctness));
+  CHECK(found(outcome.findings, "wrong_values"));
+  auto other = until(Stage::sweep);
+  other.seed = 8;
+  CHECK(record_of(judge(affine(), wrong, other).correctness) != record_of(first.correctness));
+}
+
+TEST_CASE("a verdict goes as far as it was asked to") {
+  const auto at_compile = judge(affine(), honest, until(Stage::compile));
+  CHECK((at_compile.compilation.ran && !at_compile.correctness.ran && !at_compile.timing.ran));
+  const auto at_sweep = judge(affine(), honest, until(Stage::sweep));
+  CHECK((at_sweep.correctness.ran && !at_sweep.timing.ran && !at_sweep.gate.ran));
+  const auto at_time = judge(affine(), honest, until(Stage::time));
+  CHECK((at_time.correctness.ran && at_time.timing.ran && !at_time.gate.ran));
+  REQUIRE(at_time.timing.cells.size() == 1);
+  CHECK(at_time.timing.cells[0].samples_checked > 0);
+  const auto at_gate = judge(affine(), honest, until(Stage::gate));
+  CHECK((at_gate.timing.ran && at_gate.gate.ran));
+  CHECK(at_gate.gate.runs == 2);
+  for (const auto& verdict : {at_compile, at_sweep, at_time, at_gate}) {
+    CHECK(verdict.status == Status::ok);
+    const auto json = verdict.to_json();
+    CHECK(Verdict::from_json(json).to_json() == json);
+  }
+}
+
+TEST_CASE("one referee judges in many threads at once") {
+  const Referee referee(until(Stage::time));
+  const std::string sources[] = {honest, wrong, honest, wrong};
+  Verdict verdicts[4];
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] { verdicts[i] = referee.judge(affine(), {sources[i]}); });
+  }
+  for (auto& thread : threads) thread.join();
+  for (int i = 0; i < 4; ++i) {
+    CAPTURE(i, verdicts[i].summary);
+    CHECK(verdicts[i].status == (i % 2 == 0 ? Status::ok : Status::incorrect));
+  }
+  CHECK(record_of(verdicts[0].correctness) == record_of(verdicts[2].correctness));
+}
+
+TEST_CASE("every stage can be cancelled and leaves no process") {
+  const auto module = compiled(honest);
+  const auto runs_on = compiled(endless);
+  auto options = until(Stage::gate);
+  options.limits.replay_seconds = 120;
+  bool stop = true;
+  options.cancelled = [&stop] { return stop; };
+  const Referee referee(options);
+  CHECK(error_of([&] { (void)referee.compile(affine(), {honest}); }) == "cancelled");
+  CHECK(error_of([&] { (void)referee.validate(affine()); }) == "cancelled");
+  CHECK(error_of([&] { (void)referee.sweep(affine(), module); }) == "cancelled");
+  CHECK(error_of([&] { (void)referee.time(affine(), module); }) == "cancelled");
+  CHECK(error_of([&] { (void)referee.gate(affine(), module); }) == "cancelled");
+  CHECK(error_of([&] { (void)referee.judge(affine(), {honest}); }) == "cancelled");
+  // While the candidate runs: there is an executor only then.
+  options.cancelled = [] { return !ouroboros_test::children("ouroboros-execu").empty(); };
+  CHECK(error_of([&] { (void)Referee(options).sweep(affine(), runs_on); }) == "cancelled");
+  CHECK(has_no_children());
+}
+
+TEST_CASE("what is judged is what was asked for and what is there") {
+  auto problem = affine();
+  problem.dtypes = {DType::float32, DType::float64};
+  const std::string in_double =
+      "extern \"C\" void run_float64(const double* x, double* out, int64_t rows, int64_t cols) { " +
+      loop + " }\n";
+  const auto one = judge(problem, honest);
+  CHECK(one.status == Status::ok);
+  CHECK(one.correctness.dtypes == std::vector<std::string>{"float32"});
+  CHECK(one.correctness.dtypes_missing == std::vector<std::string>{"float64"});
+
+  auto options = until(Stage::sweep);
+  options.dtypes = {DType::float64};
+  const auto asked = judge(problem, honest + in_double, options);
+  CHECK(asked.status == Status::ok);
+  CHECK(asked.correctness.dtypes == std::vector<std::string>{"float64"});
+  CHECK(asked.correctness.dtypes_missing.empty());  // It is there, but was not asked for.
+  for (const auto& result : asked.correctness.cases) CHECK(result.dtype == "float64");
+
+  const auto absent = judge(problem, honest, options);
+  CHECK(absent.status == Status::compile_error);
+  CHECK(found(absent.findings, "missing_entry_point"));
+  CHECK(Referee(options).sweep(problem, compiled(honest)).failure == Status::compile_error);
+  options.dtypes = {DType::int32};
+  CHECK(error_of([&] { (void)judge(problem, honest, options); }) == "invalid_argument");
+}
+
+TEST_CASE("being right for as many calls as the sweep makes is not enough") {
+  const auto cases = judge(affine(), honest).correctness.cases_total;
+  auto options = until(Stage::time);
+  options.timing.looks = {cases * 2 + 16};
+  const auto verdict =
+      judge(affine(),
+            "static int64_t calls = 0;\n" + signature + "{ " + loop + " if (++calls > " +
+                std::to_string(2 * cases + 8) + " && rows > 0) out[0] = 1e6f; }\n",
+            options);
+  CHECK(verdict.status == Status::rejected);
+  CHECK(verdict.correctness.cases_passed == cases);
+  CHECK(found(verdict.findings, "timed_output_wrong"));
+}
+
+TEST_CASE("being right at the timed shape for normal inputs alone is not enough") {
+  const auto verdict = judge(affine(),
+                             signature + "{ " + loop +
+                                 " if (rows != 33 || cols != 100) return;\n"
+                                 " float squares = 0; bool sorted = true;\n"
+                                 " for (int64_t i = 0; i < 3300; ++i) squares += x[i] * x[i];\n"
+                                 " for (int64_t i = 1; i < 100; ++i) sorted &= x[i - 1] <= x[i];\n"
+                                 " if (sorted || squares < 2970 || squares > 3630) out[0] += 1;\n"
+                                 "}\n",
+                             until(Stage::time));
+  CHECK(verdict.correctness.cases_passed == verdict.correctness.cases_total);
+  CHECK(verdict.status == Status::rejected);
+  CHECK_THAT(verdict.summary, Contains("family"));
+}
+
+TEST_CASE("misuse is an exception") {
+  Candidate candidate;
+  candidate.source = honest;
+  candidate.language = "cobol";
+  const Referee referee(until(Stage::sweep));
+  CHECK(error_of([&] { (void)referee.judge(affine(), candidate); }) == "unsupported");
+  CHECK(error_of([&] { (void)referee.sweep(affine(), Compiled{}); }) == "invalid_argument");
+  CHECK(error_of([&] { (void)referee.time(affine(), Compiled{}); }) == "invalid_argument");
+  CHECK(error_of([&] { (void)referee.gate(affine(), Compiled{}); }) == "invalid_argument");
+  CHECK(error_of([&] { (void)referee.judge(Problem{}, {honest}); }) == "invalid_argument");
+
+  const auto refused = [](const std::function<void(Options&)>& spoil) {
+    Options options;
+    spoil(options);
+    return error_of([&] { const Referee spoiled(options); });
+  };
+  CHECK(refused([](Options& options) { options.timing.looks.clear(); }) == "invalid_argument");
+  CHECK(refused([](Options& options) { options.limits.heap_mib = -1; }) == "invalid_argument");
+  CHECK(refused([](Options& options) { options.limits.replay_seconds = NAN; }) ==
+        "invalid_argument");
+  CHECK(refused([](Options&) {}) == "none");
+}

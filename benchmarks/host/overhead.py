@@ -33,7 +33,7 @@ def one_verdict(referee: ouroboros.Referee) -> dict[str, Any]:
     recorded = verdict.provenance.stage_s
     stages = {name: recorded[name] for name in STAGES if name in recorded}
     compiler_s = verdict.compilation.duration_ms * 1e-3
-    # The oracle of the timed shapes, where the referee records it apart from the rest of the stage.
+    # A part of the stage "time"; missing where that did not run.
     oracle_s = recorded.get("time_oracle", 0.0)
     clocked = clocked_s(verdict)
     subtracted = {

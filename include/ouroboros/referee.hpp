@@ -33,6 +33,7 @@ struct SweepOutcome {
 };
 struct TimingOutcome {
   Timing record;
+  double oracle_s = 0.0;  ///< Of the stage's wall time: reference, oracle and tolerances.
   std::optional<Status> failure;
   std::vector<Finding> findings;
 };

@@ -92,7 +92,7 @@ class AttackResult:
         kinds = [finding.kind for finding in self.verdict.findings]
         if self.attack.finding and self.attack.finding not in kinds:
             wrong.append(f"expected the finding {self.attack.finding}, got {kinds or 'none'}")
-        texts = [finding.evidence for finding in self.verdict.findings]
+        texts = [f"{finding.kind}: {finding.evidence}" for finding in self.verdict.findings]
         texts += [case.message for case in self.verdict.correctness.cases if case.message]
         texts.append(self.verdict.summary)
         if not any(re.search(self.attack.evidence, text) for text in texts):

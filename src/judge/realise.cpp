@@ -285,6 +285,8 @@ Case realise(const Problem& problem, const CaseSpec& spec) {
 
 Case realise_again(const Problem& problem, const Case& model, std::uint64_t seed) {
   const at::NoGradGuard no_grad;
+  std::optional<Serial> serial;
+  if (input_elements(problem, model.spec) <= serial_elements) serial.emplace();
   Case one;
   one.spec = model.spec;
   one.spec.seed = seed;

@@ -107,16 +107,12 @@ std::optional<std::string> validate(const Problem& problem, const std::vector<Ca
   if (judged.empty()) return prefix + "has no case with an element to judge";
 
   for (const auto& candidate : null_candidates()) {
-    bool fitted = false;
-    bool caught = false;
-    for (const auto* one : judged) {
+    const bool caught = std::any_of(judged.begin(), judged.end(), [&](const Case* one) {
       const auto answer = candidate.answer(*one);
-      if (answer.empty()) continue;
-      fitted = true;
-      caught = refused(problem, *one, answer);
-      if (caught) break;
-    }
-    if (fitted && !caught) {
+      // What does not fit one case is no answer to the problem, even where it fits a tiny other.
+      return answer.empty() || refused(problem, *one, answer);
+    });
+    if (!caught) {
       return prefix + "accepts " + candidate.what + " in every case: its reference tells nothing";
     }
   }

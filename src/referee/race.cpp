@@ -1,6 +1,5 @@
 #include "referee/race.hpp"
 
-#include <ATen/ops/max.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +40,7 @@ Race::Race(const Problem& problem, const Compiled& compiled, const judge::CaseSp
     : problem_(problem),
       compiled_(compiled),
       options_(options),
-      model_(judge::realise(problem, cell)),
+      model_(draw_case([&] { return judge::realise(problem, cell); })),
       seed_(seed),
       calls_{judge::call_for(problem, model_)},
       arena_(std::make_shared<const Arena>(calls_)) {
@@ -54,8 +53,10 @@ Race::Race(const Problem& problem, const Compiled& compiled, const judge::CaseSp
   }
   for (std::size_t i = 0; i < model_.allowed.size(); ++i) {
     const auto& allowed = model_.allowed[i];
-    gross_error_.push_back(allowed.numel() == 0 ? 0.0
-                                                : gross_factor * at::max(allowed).item<double>());
+    const auto* limits = allowed.const_data_ptr<double>();
+    const double largest =
+        allowed.numel() == 0 ? 0.0 : *std::max_element(limits, limits + allowed.numel());
+    gross_error_.push_back(gross_factor * largest);
   }
   for (const auto& buffer : calls_[0].buffers) {
     bytes_min_ += static_cast<std::int64_t>(buffer.bytes());
@@ -101,7 +102,7 @@ void Race::probe() {
   auto spec = model_.spec;
   spec.seed = derive_seed(seed_, probe_purpose + probes_++);
   spec.family = "patchwork";
-  const auto one = judge::realise(problem_, spec);
+  const auto one = draw_case([&] { return judge::realise(problem_, spec); });
   for (const auto& arm : arms_) {
     if (!arm.session || failure_) {
       continue;
@@ -166,9 +167,17 @@ void Race::run_half(const std::vector<std::size_t>& order, bool check_fully,
   for (const auto& result : results) {
     check_against_eager(result);
     if (check_fully && !failure_) {
-      check_against_oracle(judge::realise_again(problem_, model_, spec.seed), result);
+      check_against_oracle(
+          draw_case([&] { return judge::realise_again(problem_, model_, spec.seed); }), result);
     }
   }
+}
+
+judge::Case Race::draw_case(const std::function<judge::Case()>& draw) {
+  const auto start = std::chrono::steady_clock::now();
+  auto one = draw();
+  oracle_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return one;
 }
 
 void Race::check_against_eager(const Tensors& outputs) {

@@ -57,6 +57,8 @@ class Race {
   [[nodiscard]] std::int64_t bytes_min() const noexcept { return bytes_min_; }
   [[nodiscard]] std::int64_t samples_checked() const noexcept { return samples_checked_; }
   [[nodiscard]] std::int64_t samples_total() const noexcept { return samples_total_; }
+  /// Wall time that went into references, oracles and tolerances.
+  [[nodiscard]] double oracle_s() const noexcept { return oracle_s_; }
   [[nodiscard]] bool exclusive() const noexcept { return lease_ && lease_->exclusive(); }
 
  private:
@@ -68,6 +70,8 @@ class Race {
   /// Fresh inputs, then one sample of each arm in `order`.
   void run_half(const std::vector<std::size_t>& order, bool check_fully,
                 const std::function<void(std::size_t, double)>& sampled);
+  /// Runs `draw`, which makes a case, on the account of `oracle_s`.
+  judge::Case draw_case(const std::function<judge::Case()>& draw);
   void check_against_eager(const Tensors& outputs);
   void check_against_oracle(const judge::Case& one, const Tensors& outputs);
   void fail(Status status, Finding finding);
@@ -75,6 +79,7 @@ class Race {
   const Problem& problem_;
   const Compiled& compiled_;
   const Options& options_;
+  double oracle_s_ = 0.0;  // Before the model, whose making counts.
   judge::Case model_;
   std::uint64_t seed_;
   std::uint64_t draws_ = 0;

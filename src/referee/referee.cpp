@@ -127,11 +127,10 @@ class Referee::Impl {
     }
     {
       const Stopwatch watch(verdict, "time", options);
-      if (!take(
-              verdict,
-              referee::time(problem, compiled, referee::derive_seed(seed, timing_purpose), options),
-              verdict.timing) ||
-          options.until == Stage::time) {
+      auto outcome =
+          referee::time(problem, compiled, referee::derive_seed(seed, timing_purpose), options);
+      verdict.provenance.stage_s["time_oracle"] = outcome.oracle_s;
+      if (!take(verdict, std::move(outcome), verdict.timing) || options.until == Stage::time) {
         return;
       }
     }

@@ -10,7 +10,7 @@ std::uint64_t secret_seed() {
   std::uint64_t seed = 0;
   while (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
     if (errno != EINTR) {
-      throw Error(ErrorCode::unsupported, "the system gives no random numbers");
+      throw Error(ErrorCode::sandbox_unavailable, "the system gives no random numbers");
     }
   }
   return seed;

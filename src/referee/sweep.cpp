@@ -80,7 +80,11 @@ class Sweep {
     if (!outcome_.failure) {
       outcome_.failure = status;
     }
-    outcome_.findings.push_back(std::move(finding));
+    // One of each kind: every case has its own message in the record.
+    const auto same = [&finding](const Finding& one) { return one.kind == finding.kind; };
+    if (std::none_of(outcome_.findings.begin(), outcome_.findings.end(), same)) {
+      outcome_.findings.push_back(std::move(finding));
+    }
   }
 
   /// False when the candidate cannot go on.

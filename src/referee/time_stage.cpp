@@ -168,6 +168,7 @@ TimingOutcome time(const Problem& problem, const Compiled& compiled, std::uint64
     require_memory(problem, spec);
     Race race(problem, compiled, spec, cell_seed, options);
     outcome.record.cells.push_back(time_cell(race, spec, cell_seed, options));
+    outcome.oracle_s += race.oracle_s();
     if (race.failure()) {
       outcome.failure = race.failure()->status;
       outcome.findings.push_back(race.failure()->finding);

@@ -1,4 +1,4 @@
-"""Bad input from Python: each has its status or its exception, and a sentence that says what to do."""
+"""Bad input from Python: each has its status or its exception, and a sentence that helps."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ struct Compiled {
   Candidate candidate;
   Compilation record;
   ModuleImage image;              ///< Empty when compilation failed.
-  std::optional<Status> failure;  ///< compile_error or timeout.
+  std::optional<Status> failure;  ///< What settles the verdict already, e.g. compile_error.
   std::vector<Finding> findings;
 };
 

@@ -66,7 +66,7 @@ def _table(done: list[tuple[_Entry, Verdict]], upcoming: str | None) -> Table:
     table.add_column("verdict", no_wrap=True)
     table.add_column("evidence", overflow="fold")
     for entry, verdict in done:
-        text = _figures(verdict) if verdict.status is Status.ok else render.evidence_text(verdict)
+        text = _figures(verdict) if verdict.status is Status.ok else _evidence(verdict)
         expected = verdict.status.value in entry.statuses
         render.add_row(
             table,
@@ -77,6 +77,11 @@ def _table(done: list[tuple[_Entry, Verdict]], upcoming: str | None) -> Table:
     if upcoming is not None:
         table.add_row(Text(upcoming, style="dim"), Text("...", style="dim"), "")
     return table
+
+
+def _evidence(verdict: Verdict) -> str:
+    """What happened, without the case in which it did: one line in a wide terminal."""
+    return render.evidence_text(verdict).split(", in case ")[0]
 
 
 def _figures(verdict: Verdict) -> str:

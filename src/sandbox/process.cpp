@@ -174,9 +174,9 @@ Process::Process(const Request& request) {
   report_end.reset();
   try {
     if (!pidfd_) {
-      throw Error(ErrorCode::unsupported, std::string("pidfd_open failed: ") +
-                                              std::strerror(errno) +
-                                              "; a Linux kernel of 5.9 or later is needed");
+      throw Error(ErrorCode::sandbox_unavailable, std::string("pidfd_open failed: ") +
+                                                      std::strerror(errno) +
+                                                      "; a Linux kernel of 5.9 or later is needed");
     }
     // Until now it waited: where nobody waits for children, a quick one would be gone already.
     send(report.get(), &go_ahead, 1, MSG_NOSIGNAL);

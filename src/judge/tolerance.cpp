@@ -14,7 +14,7 @@ namespace {
 constexpr double error_factor = 2.0;   ///< Of the reference's own error.
 constexpr double single_factor = 4.0;  ///< Of its error in float32; grows.
 constexpr double conditioning_factor =
-    16.0;                              ///< Of the effect of one rounding of the inputs; grows.
+    32.0;                              ///< Of the effect of one rounding of the inputs; grows.
 constexpr double oracle_factor = 8.0;  ///< Of one rounding of the largest value in float64;
                                        ///< grows for problems in float64.
 constexpr std::int64_t group_elements = 64;  ///< A group of binades has at least so many elements.

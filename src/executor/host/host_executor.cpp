@@ -93,7 +93,8 @@ HostSession::HostSession(const LaunchPlan& plan, std::shared_ptr<const Arena> ar
   isolation_ = process_->isolation();
   clockid_t clock{};
   if (clock_getcpuclockid(process_->pid(), &clock) != 0) {
-    throw Error(ErrorCode::sandbox_unavailable, "the processor time of another process cannot be read");
+    throw Error(ErrorCode::sandbox_unavailable,
+                "the processor time of another process cannot be read");
   }
   clock_.emplace(clock);
   receive_listener(ours.get());

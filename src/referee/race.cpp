@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <tuple>
 
 #include "referee/arena_tensors.hpp"
 #include "referee/distance.hpp"
@@ -61,6 +60,10 @@ Race::Race(const Problem& problem, const Compiled& compiled, const judge::CaseSp
   for (const auto& buffer : calls_[0].buffers) {
     bytes_min_ += static_cast<std::int64_t>(buffer.bytes());
   }
+  // Later draws need the rule that the model learnt, not its tensors, which are large.
+  for (auto* large : {&model_.inputs, &model_.oracle, &model_.allowed}) {
+    large->clear();
+  }
   baselines_ = std::make_unique<Baselines>(problem, inputs_, outputs_);
 }
 
@@ -71,12 +74,12 @@ std::size_t Race::add_candidate() {
     const auto [status, finding] = misconduct(session->opening(), "time");
     fail(status, finding);
   }
-  arms_.push_back({std::move(session), 0});
+  arms_.push_back({std::move(session), 0, clones(outputs_)});
   return arms_.size() - 1;
 }
 
 std::size_t Race::add_baseline(std::size_t index) {
-  arms_.push_back({nullptr, index});
+  arms_.push_back({nullptr, index, clones(outputs_)});
   return arms_.size() - 1;
 }
 
@@ -141,7 +144,6 @@ void Race::run_half(const std::vector<std::size_t>& order, bool check_fully,
   auto spec = model_.spec;
   spec.seed = derive_seed(seed_, inputs_purpose + draws_++);
   judge::draw_inputs(problem_, spec, inputs_);
-  std::vector<Tensors> results;
   bool eager_ran = false;
   for (const std::size_t number : order) {
     auto& arm = arms_[number];
@@ -149,26 +151,32 @@ void Race::run_half(const std::vector<std::size_t>& order, bool check_fully,
     if (!arm.session) {
       sampled(number, microseconds(baselines_->run(arm.baseline).elapsed));
       eager_ran = eager_ran || arm.baseline == 0;
-      std::ignore = clones(outputs_);  // The same traffic after every arm, candidate or not.
-      continue;
+    } else {
+      const auto replay = arm.session->replay(0, Placement::low);
+      if (replay.outcome != Outcome::returned) {
+        const auto [status, finding] = misconduct(replay, "time");
+        return fail(status, finding);
+      }
+      sampled(number, microseconds(replay.elapsed));
+      ++samples_total_;
     }
-    const auto replay = arm.session->replay(0, Placement::low);
-    if (replay.outcome != Outcome::returned) {
-      const auto [status, finding] = misconduct(replay, "time");
-      return fail(status, finding);
+    // Kept for every arm, though only candidates' are looked at: the next one meets the same
+    // caches.
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      copy_bytes(outputs_[i], arm.result[i]);
     }
-    sampled(number, microseconds(replay.elapsed));
-    ++samples_total_;
-    results.push_back(clones(outputs_));
   }
   if (!eager_ran) {
     baselines_->run(0);
   }
-  for (const auto& result : results) {
-    check_against_eager(result);
+  for (const auto& arm : arms_) {
+    if (!arm.session) {
+      continue;
+    }
+    check_against_eager(arm.result);
     if (check_fully && !failure_) {
-      check_against_oracle(
-          draw_case([&] { return judge::realise_again(problem_, model_, spec.seed); }), result);
+      const auto one = draw_case([&] { return judge::realise_again(problem_, model_, spec.seed); });
+      check_against_oracle(one, arm.result);
     }
   }
 }

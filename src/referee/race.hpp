@@ -65,6 +65,7 @@ class Race {
   struct Arm {
     std::unique_ptr<Session> session;  ///< Of a candidate; empty for a baseline.
     std::size_t baseline = 0;
+    Tensors result;  ///< What the arm left in the outputs last.
   };
 
   /// Fresh inputs, then one sample of each arm in `order`.

@@ -1,6 +1,7 @@
 #include "ouroboros/referee.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <chrono>
 #include <new>
@@ -201,6 +202,9 @@ Verdict Referee::judge(const Problem& problem, const Candidate& candidate) const
     broken(Status::infrastructure_error, "out_of_memory", "the referee ran out of memory");
   } catch (const std::exception& error) {
     broken(Status::infrastructure_error, "internal", error.what());
+  }
+  if (verdict.timing.ran) {
+    malloc_trim(0);  // Cases of timed shapes are large, and the allocator would keep their memory.
   }
   verdict.provenance.duration_s = std::chrono::duration<double>(Clock::now() - start).count();
   verdict.summary = referee::summary(verdict);

@@ -38,7 +38,7 @@ $(VENV)/.installed: $(VENV)/.ready $(SOURCES)
 	@echo "-- building and installing the package"
 	@CMAKE_CXX_COMPILER_LAUNCHER=$$(command -v ccache || true) \
 	  $(PY) -m pip --disable-pip-version-check -q install --no-build-isolation \
-	  -C cmake.define.OUROBOROS_WERROR=ON '.[dev]'
+	  --config-settings=cmake.define.OUROBOROS_WERROR=ON '.[dev]'
 	@touch $@
 
 demo: setup

@@ -77,7 +77,7 @@ if ! "$venv/bin/python" -c 'import torch' 2>/dev/null; then
     say "installing $torch for the CPU"
     # PyPI's own wheel brings gigabytes of CUDA libraries: the index for CPUs comes first.
     pip install --retries 0 --timeout 15 --index-url https://download.pytorch.org/whl/cpu \
-      numpy "$torch" || pip install numpy "$torch"
+      numpy "$torch" 2>/dev/null || pip install numpy "$torch"
   fi
 fi
 

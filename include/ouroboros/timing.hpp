@@ -122,9 +122,10 @@ struct GateRun {
 };
 
 struct GateRule {
-  int runs = 5;             ///< Processes that were planned; fewer do not pass.
-  double claim = 1.0;       ///< Speed-up that must be beaten.
-  double aa_bound = 0.003;  ///< Largest |mean A/A log-ratio|.
+  int runs = 5;        ///< Processes that were planned; fewer do not pass.
+  double claim = 1.0;  ///< Speed-up that must be beaten.
+  /// Largest |mean A/A log-ratio|, or a twentieth of the effect where that is more.
+  double aa_bound = 0.003;
 };
 
 /// What K fresh processes support.
@@ -141,8 +142,8 @@ struct Gate {
 
 /// Judges K >= 2 processes; fix K before the first one is measured. It passes when the widened
 /// interval lies below -ln(claim), all processes have one sign (from 8 on, one may differ), they
-/// spread by at most max(1 %, 4 median standard errors), and the A/A arm shows no difference: its
-/// mean within `aa_bound` and its own t-interval around 0.
+/// spread by at most max(1 %, 4 median standard errors, half of the effect), and the A/A arm shows
+/// no difference: its mean within `aa_bound` and its own t-interval around 0.
 [[nodiscard]] OUROBOROS_API Gate gate(std::span<const GateRun> runs, const GateRule& rule);
 
 }  // namespace ouroboros::timing

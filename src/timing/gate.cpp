@@ -9,8 +9,12 @@ namespace ouroboros::timing {
 namespace {
 
 constexpr double kConfidenceAlpha = 0.05;
-constexpr double kLeastSpread = 0.01;     ///< Processes may always differ by this log-ratio.
-constexpr double kSpreadInErrors = 4.0;   ///< Or by so many median standard errors.
+constexpr double kLeastSpread = 0.01;    ///< Processes may always differ by this log-ratio.
+constexpr double kSpreadInErrors = 4.0;  ///< Or by so many median standard errors.
+// What cannot overturn a large effect need not be refused: pages and layout alone spread processes
+// by several per cent on a CPU.
+constexpr double kSpreadInEffect = 0.5;   ///< Or by this share of the effect.
+constexpr double kCopyInEffect = 0.05;    ///< A copy may always differ by this share of the effect.
 constexpr std::size_t kOneDissenter = 8;  ///< From so many processes on, one sign may differ.
 
 void require_valid(std::span<const GateRun> runs, const GateRule& rule) {
@@ -110,16 +114,18 @@ Gate gate(std::span<const GateRun> runs, const GateRule& rule) {
   }
   const auto [least, greatest] = std::minmax_element(ratios.begin(), ratios.end());
   const double spread = *greatest - *least;
-  const double allowed = std::max(kLeastSpread, kSpreadInErrors * median(errors));
+  const double allowed = std::max(
+      {kLeastSpread, kSpreadInErrors * median(errors), kSpreadInEffect * std::abs(estimate)});
   if (spread > allowed) {
     result.reasons.push_back(
         sentence("the processes spread over %.2f %%, more than the %.2f %% allowed", 100.0 * spread,
                  100.0 * allowed));
   }
-  if (std::abs(result.aa_mean) > rule.aa_bound) {
+  const double aa_bound = std::max(rule.aa_bound, kCopyInEffect * std::abs(estimate));
+  if (std::abs(result.aa_mean) > aa_bound) {
     result.reasons.push_back(
         sentence("the candidate differs from its own copy by %+.3f %%, more than %.3f %%",
-                 100.0 * result.aa_mean, 100.0 * rule.aa_bound));
+                 100.0 * result.aa_mean, 100.0 * aa_bound));
   }
   const double half_width_aa = half_width(ratios_aa);
   if (std::abs(result.aa_mean) > half_width_aa) {

@@ -628,16 +628,24 @@ TEST_CASE("each clause of the gate fails by itself", "[timing]") {
                     "6 faster and 1 slower of 8");
   lenient.runs = 5;
   // Spread: 1.5 % is too much, unless the processes' own errors explain it.
-  const std::vector<double> apart = {-0.050, -0.055, -0.060, -0.065, -0.060};
+  const std::vector<double> apart = {-0.010, -0.015, -0.020, -0.025, -0.020};
   check_only_reason(timing::gate(gate_runs(apart, 0.001, {0.0}), lenient),
                     "spread over 1.50 %, more than the 1.00 % allowed");
   CHECK(timing::gate(gate_runs(apart, 0.0038, {0.0}), lenient).passed);
   check_only_reason(timing::gate(gate_runs(apart, 0.0037, {0.0}), lenient), "the 1.48 % allowed");
+  // A large effect bears more: half of itself.
+  CHECK(timing::gate(gate_runs({-0.20, -0.17, -0.22, -0.25, -0.26}, 0.001, {0.0}), {}).passed);
+  check_only_reason(timing::gate(gate_runs({-0.10, -0.17, -0.22, -0.25, -0.26}, 0.001, {0.0}), {}),
+                    "spread over 16.00 %, more than the 10.00 % allowed");
   // A/A: mean beyond the bound while its interval holds 0.
   const std::vector<double> ratios(5, -0.02);
   check_only_reason(
       timing::gate(gate_runs(ratios, 0.001, {0.02, -0.01, 0.01, -0.01, 0.01}), lenient),
       "own copy by +0.400 %, more than 0.300 %");
+  CHECK(
+      timing::gate(gate_runs(std::vector<double>(5, -0.2), 0.001, {0.02, -0.01, 0.01, -0.01, 0.01}),
+                   lenient)
+          .passed);
   // A/A: small, but surely not 0.
   check_only_reason(
       timing::gate(gate_runs(ratios, 0.001, {0.002, 0.0021, 0.0019, 0.002, 0.002}), lenient),
@@ -657,7 +665,7 @@ TEST_CASE("the median of an even number of errors lies between the middle two", 
   timing::GateRule rule;
   rule.runs = 4;
   rule.claim = 0.5;
-  std::vector<timing::GateRun> runs = gate_runs({-0.05, -0.06, -0.065, -0.064}, 0.0, {0.0});
+  std::vector<timing::GateRun> runs = gate_runs({-0.010, -0.020, -0.025, -0.024}, 0.0, {0.0});
   const double errors[] = {0.09, 0.003, 0.0046, 0.001};  // median 0.0038, allowed 0.0152
   for (std::size_t i = 0; i < runs.size(); ++i) runs[i].standard_error = errors[i];
   CHECK(timing::gate(runs, rule).passed);

@@ -8,7 +8,6 @@
 #include "judge_problems.hpp"
 
 using namespace ouroboros;
-using Catch::Matchers::Contains;
 using ouroboros_test::problem_of;
 
 namespace {
@@ -29,17 +28,17 @@ TEST_CASE("a sound problem has no fault", "[judge]") {
 
 TEST_CASE("a problem that a null candidate solves is named as such", "[judge]") {
   CHECK_THAT(fault_of(problem_of([](const Tensors& in) { return Tensors{at::zeros_like(in[0])}; })),
-             Contains("zeros"));
+             ContainsSubstring("zeros"));
   CHECK_THAT(fault_of(problem_of([](const Tensors& in) { return Tensors{at::ones_like(in[0])}; })),
-             Contains("ones"));
+             ContainsSubstring("ones"));
   CHECK_THAT(
       fault_of(problem_of([](const Tensors& in) { return Tensors{at::full_like(in[0], 0.25)}; })),
-      Contains("the mean"));
+      ContainsSubstring("the mean"));
   CHECK_THAT(fault_of(problem_of([](const Tensors& in) { return Tensors{in[0].clone()}; })),
-             Contains("first input"));
+             ContainsSubstring("first input"));
   CHECK_THAT(fault_of(problem_of(
                  [](const Tensors& in) { return Tensors{at::ones_like(in[0]).cumsum(-1)}; })),
-             Contains("previous case's output"));
+             ContainsSubstring("previous case's output"));
 }
 
 TEST_CASE("an input that nothing depends on is named", "[judge]") {
@@ -47,7 +46,7 @@ TEST_CASE("an input that nothing depends on is named", "[judge]") {
   auto idle = problem.inputs[0];
   idle.name = "idle";
   problem.inputs.push_back(idle);
-  CHECK_THAT(fault_of(problem), Contains("'idle'"));
+  CHECK_THAT(fault_of(problem), ContainsSubstring("'idle'"));
 }
 
 TEST_CASE("every shipped problem is sound and accepts its own reference", "[judge]") {
@@ -123,8 +122,9 @@ TEST_CASE("prototypes follow the documented interface", "[judge]") {
   auto problem = problem_of([](const Tensors& in) { return Tensors{in[0], in[0].argmax(-1)}; });
   problem.outputs = {"out", "where"};
   problem.dtypes = {DType::float16, DType::float32};
-  CHECK_THAT(judge::prototypes(problem),
-             Contains("extern \"C\" void run_float16(const _Float16* x, _Float16* out, "
-                      "std::int64_t* where, std::int64_t rows, std::int64_t cols);") &&
-                 Contains("void run_float32(const float* x, float* out, std::int64_t* where,"));
+  CHECK_THAT(
+      judge::prototypes(problem),
+      ContainsSubstring("extern \"C\" void run_float16(const _Float16* x, _Float16* out, "
+                        "std::int64_t* where, std::int64_t rows, std::int64_t cols);") &&
+          ContainsSubstring("void run_float32(const float* x, float* out, std::int64_t* where,"));
 }

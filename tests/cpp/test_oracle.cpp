@@ -98,7 +98,7 @@ TEST_CASE("reinterpreting bits needs an explicit oracle", "[oracle]") {
   const auto reinterpreting = [](const Tensors& in) {
     return Tensors{in[0].view(at::kInt).bitwise_and(-65536).view(at::kFloat)};
   };
-  CHECK_THAT(fault_of(reinterpreting), Catch::Matchers::Contains("explicit oracle"));
+  CHECK_THAT(fault_of(reinterpreting), ContainsSubstring("explicit oracle"));
   auto problem = problem_of(reinterpreting);
   problem.oracle = [](const Tensors& in) { return Tensors{in[0].clone()}; };
   const auto one =
@@ -118,32 +118,32 @@ TEST_CASE("a float32 cast inside the reference does not hide float32 mistakes", 
 }
 
 TEST_CASE("faults of a reference are named", "[oracle]") {
-  using Catch::Matchers::Contains;
   CHECK(fault_of([](const Tensors& in) { return Tensors{in[0] + 1}; }).empty());
   CHECK_THAT(fault_of([](const Tensors&) -> Tensors { throw std::runtime_error("out of luck"); }),
-             Contains("raised: out of luck"));
+             ContainsSubstring("raised: out of luck"));
   CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0] + at::ones({2, 2, 7})}; }),
-             Contains("raised") && Contains("size"));
+             ContainsSubstring("raised") && ContainsSubstring("size"));
   CHECK_THAT(fault_of([](const Tensors& in) {
                in[0].add_(1);
                return Tensors{in[0] * 2};
              }),
-             Contains("writes to its input 'x'"));
+             ContainsSubstring("writes to its input 'x'"));
   CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0] + at::randn({5, 33})}; }),
-             Contains("not deterministic"));
+             ContainsSubstring("not deterministic"));
   CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0], in[0]}; }),
-             Contains("2 tensors") && Contains("1 outputs"));
-  CHECK_THAT(fault_of([](const Tensors&) { return Tensors{at::Tensor()}; }), Contains("no tensor"));
+             ContainsSubstring("2 tensors") && ContainsSubstring("1 outputs"));
+  CHECK_THAT(fault_of([](const Tensors&) { return Tensors{at::Tensor()}; }),
+             ContainsSubstring("no tensor"));
   CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0].to(at::kBFloat16)}; }),
-             Contains("unsupported dtype"));
+             ContainsSubstring("unsupported dtype"));
   CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0].to(at::kComplexFloat)}; }),
-             Contains("unsupported dtype"));
+             ContainsSubstring("unsupported dtype"));
   CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0].to_sparse()}; }),
-             Contains("sparse"));
+             ContainsSubstring("sparse"));
   CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0].to(at::kMeta)}; }),
-             Contains("device"));
+             ContainsSubstring("device"));
   CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{(in[0] * 1e30 * 1e30)}; }),
-             Contains("infinity or NaN"));
+             ContainsSubstring("infinity or NaN"));
 }
 
 TEST_CASE("errors of the library pass through a reference", "[oracle]") {

@@ -10,7 +10,7 @@
 namespace ouroboros {
 
 /// Element types that buffers may hold.
-enum class DType : std::uint8_t { float16, float32, float64, int32, int64 };
+enum class DType : std::uint8_t { float16, bfloat16, float32, float64, int32, int64 };
 
 /// The name as it stands in JSON, in Python and in entry points, e.g. "float32".
 [[nodiscard]] OUROBOROS_API std::string_view to_string(DType dtype) noexcept;

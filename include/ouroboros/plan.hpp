@@ -43,17 +43,16 @@ struct ModuleImage {
   std::string sha256;  ///< Of `bytes`, as 64 lower-case hexadecimal digits.
 };
 
-/// Everything an executor needs to run a candidate, as data: no candidate host code survives in it.
-///
-/// On the host a plan is one module and a table of calls. Replays name a call by its index.
-struct LaunchPlan {
+/// Everything the host executor needs to run a candidate: one module and a table of calls. Replays
+/// name a call by its index. What a GPU runs is a `LaunchPlan`.
+struct HostPlan {
   ModuleImage module;
   std::vector<Call> calls;
 };
 
 /// Checks what an executor relies on: argument counts, no negative sizes, sizes that do not
 /// overflow. Throws `Error{invalid_argument}` that names the call and the buffer.
-OUROBOROS_API void audit(const LaunchPlan& plan);
+OUROBOROS_API void audit(const HostPlan& plan);
 
 /// SHA-256 (FIPS 180-4) of `bytes`, as 64 lower-case hexadecimal digits.
 [[nodiscard]] OUROBOROS_API std::string sha256_hex(const void* bytes, std::size_t size);

@@ -12,8 +12,9 @@ struct Entry {
   bool floating;
 };
 
-constexpr std::array<Entry, 5> table{{
+constexpr std::array<Entry, 6> table{{
     {DType::float16, "float16", 2, true},
+    {DType::bfloat16, "bfloat16", 2, true},
     {DType::float32, "float32", 4, true},
     {DType::float64, "float64", 8, true},
     {DType::int32, "int32", 4, false},

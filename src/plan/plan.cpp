@@ -52,7 +52,7 @@ std::size_t Buffer::bytes() const noexcept {
   return result;
 }
 
-void audit(const LaunchPlan& plan) {
+void audit(const HostPlan& plan) {
   std::size_t total_bytes = 0;
   for (std::size_t index = 0; index < plan.calls.size(); ++index) {
     const Call& call = plan.calls[index];

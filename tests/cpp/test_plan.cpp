@@ -18,8 +18,8 @@ Buffer buffer(std::string name, BufferRole role, std::vector<std::int64_t> shape
   return {std::move(name), role, dtype, std::move(shape)};
 }
 
-LaunchPlan sound_plan() {
-  LaunchPlan plan;
+HostPlan sound_plan() {
+  HostPlan plan;
   plan.calls.push_back(
       {"run_float32",
        {buffer("x", BufferRole::input, {4, 8}), buffer("out", BufferRole::output, {4, 8})},
@@ -28,7 +28,7 @@ LaunchPlan sound_plan() {
 }
 
 // The sentence with which `audit` refuses the plan.
-std::string refusal(const LaunchPlan& plan) {
+std::string refusal(const HostPlan& plan) {
   try {
     audit(plan);
   } catch (const Error& error) {
@@ -91,15 +91,15 @@ TEST_CASE("sizes that overflow saturate and never wrap") {
 
 TEST_CASE("audit accepts sound plans") {
   CHECK_NOTHROW(audit(sound_plan()));
-  CHECK_NOTHROW(audit(LaunchPlan{}));
-  LaunchPlan plan = sound_plan();
+  CHECK_NOTHROW(audit(HostPlan{}));
+  HostPlan plan = sound_plan();
   plan.calls[0].buffers[0].shape = {0, 8};
   plan.calls[0].sizes = {0, 8};
   CHECK_NOTHROW(audit(plan));
 }
 
 TEST_CASE("audit refuses negative sizes by name") {
-  LaunchPlan plan = sound_plan();
+  HostPlan plan = sound_plan();
   plan.calls.push_back(plan.calls[0]);
   plan.calls[1].buffers[1].shape = {4, -8};
   const std::string message = refusal(plan);
@@ -113,7 +113,7 @@ TEST_CASE("audit refuses negative sizes by name") {
 }
 
 TEST_CASE("audit refuses sizes that overflow, in one buffer and in the sum") {
-  LaunchPlan plan = sound_plan();
+  HostPlan plan = sound_plan();
   plan.calls[0].buffers[0].shape = {int64_max, int64_max};
   CHECK(contains(refusal(plan), "buffer 'x' has a shape whose size in bytes overflows"));
 
@@ -130,7 +130,7 @@ TEST_CASE("audit refuses sizes that overflow, in one buffer and in the sum") {
 }
 
 TEST_CASE("audit counts buffers and sizes together") {
-  LaunchPlan plan = sound_plan();
+  HostPlan plan = sound_plan();
   plan.calls[0].sizes.assign(max_call_arguments - 2, 1);
   CHECK_NOTHROW(audit(plan));
   plan.calls[0].sizes.push_back(1);
@@ -138,7 +138,7 @@ TEST_CASE("audit counts buffers and sizes together") {
 }
 
 TEST_CASE("audit refuses what no executor could call or map") {
-  LaunchPlan plan = sound_plan();
+  HostPlan plan = sound_plan();
   plan.calls[0].entry = "run float32";
   CHECK(contains(refusal(plan), "no C identifier"));
   plan.calls[0].entry = "";

@@ -1,0 +1,47 @@
+// Fuzzes launch specifications: any source must be read or refused, and what is read must be
+// evaluated or refused, on any shapes. Build with clang, from the root of the repository:
+//
+//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -DFMT_HEADER_ONLY -Isrc -Iinclude
+//       tests/fuzz/fuzz_specification.cpp
+//       src/compile/cuda/{tokens,parse_specification,evaluate}.cpp
+//       src/compile/cuda/{plan_for,element_type,refuse_source}.cpp src/base/dtype.cpp
+//       src/plan/sha256.cpp -o fuzz_specification
+//   ./fuzz_specification -max_len=4096 corpus/
+//
+// (the first command is one line; `corpus/` holds one or more sources, which begin with two bytes
+// for the shape).
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "compile/cuda/cuda.hpp"
+#include "compile/cuda/refuse_source.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace ouroboros;
+  if (size < 2) return 0;
+  const std::int64_t rows = data[0];
+  const std::int64_t cols = data[1];
+  const std::string source(reinterpret_cast<const char*>(data) + 2, size - 2);
+  static_cast<void>(cuda::refuse_cuda_source(source));
+  try {
+    cuda::CudaModule module;
+    module.specification = cuda::parse_specification(source);
+    KernelResources kernel;
+    kernel.function = "k";
+    kernel.parameters = {{0, 8}, {8, 8}, {16, 4}};
+    kernel.parameter_bytes = 20;
+    module.kernels.push_back(kernel);
+    const auto bytes = static_cast<std::uint64_t>(rows * cols * 4);
+    const auto plan = cuda::plan_for(
+        module,
+        {{"x", PlanRole::input, bytes, DType::float32, {rows, cols}, {cols, 1}, {}},
+         {"out", PlanRole::output, bytes, DType::float32, {rows, cols}, {cols, 1}, {}}},
+        {{"rows", rows}, {"cols", cols}});
+    static_cast<void>(plan);
+  } catch (const cuda::SpecificationFault&) {
+    // Refused, which is what most inputs deserve.
+  }
+  return 0;
+}

@@ -1,0 +1,212 @@
+#include "compile/cuda/evaluate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <utility>
+
+namespace ouroboros::cuda {
+namespace {
+
+using Kind = Expression::Kind;
+
+// Plans are read on the machines that wrote them, and those are little-endian.
+static_assert(std::endian::native == std::endian::little);
+
+template <typename Map>
+std::string names(const Map& map) {
+  std::string text;
+  for (const auto& entry : map) {
+    text += (text.empty() ? "" : ", ") + entry.first;
+  }
+  return text.empty() ? "none" : text;
+}
+
+[[noreturn]] void overflow(Position at, std::string_view what) {
+  throw SpecificationFault(at, fmt::format("'{}' overflows 64 bits", what));
+}
+
+std::int64_t divide(std::int64_t left, std::int64_t right, Position at, std::string_view what) {
+  if (right == 0) throw SpecificationFault(at, fmt::format("'{}' divides by zero", what));
+  if (left == std::numeric_limits<std::int64_t>::min() && right == -1) overflow(at, what);
+  const bool inexact = left % right != 0;
+  return left / right - (inexact && (left < 0) != (right < 0) ? 1 : 0);
+}
+
+std::int64_t binary(const Expression& node, const Scope& scope) {
+  const auto& op = node.text;
+  const std::int64_t left = evaluate(node.children[0], scope);
+  if (op == "and" && left == 0) return 0;
+  if (op == "or" && left != 0) return 1;
+  const std::int64_t right = evaluate(node.children[1], scope);
+  if (op == "and" || op == "or") return right != 0 ? 1 : 0;
+  if (op == "<") return left < right ? 1 : 0;
+  if (op == "<=") return left <= right ? 1 : 0;
+  if (op == ">") return left > right ? 1 : 0;
+  if (op == ">=") return left >= right ? 1 : 0;
+  if (op == "==") return left == right ? 1 : 0;
+  if (op == "!=") return left != right ? 1 : 0;
+  if (op == "/") return divide(left, right, node.at, op);
+  std::int64_t result = 0;
+  if (op == "%") {
+    // The remainder of a division that rounds down has the divisor's sign.
+    if (right == -1) return 0;
+    return left - divide(left, right, node.at, op) * right;
+  }
+  const bool overflows = op == "+"   ? __builtin_add_overflow(left, right, &result)
+                         : op == "-" ? __builtin_sub_overflow(left, right, &result)
+                                     : __builtin_mul_overflow(left, right, &result);
+  if (overflows) overflow(node.at, op);
+  return result;
+}
+
+std::int64_t call(const Expression& node, const Scope& scope) {
+  std::vector<std::int64_t> values;
+  for (const auto& child : node.children) values.push_back(evaluate(child, scope));
+  if (node.text == "min") return *std::min_element(values.begin(), values.end());
+  if (node.text == "max") return *std::max_element(values.begin(), values.end());
+  if (node.text == "cdiv") {
+    const std::int64_t down = divide(values[0], values[1], node.at, node.text);
+    // A quotient that was rounded is far from the largest number: adding one is safe.
+    return down * values[1] == values[0] ? down : down + 1;
+  }
+  if (values[0] > std::int64_t{1} << 62) overflow(node.at, node.text);
+  return values[0] <= 1
+             ? 1
+             : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(values[0])));
+}
+
+std::int64_t property(const Expression& node, const Scope& scope) {
+  const auto& buffer = scope.buffer(node.text, node.at);
+  if (node.member == "elements") return elements(buffer.shape, node.at);
+  if (node.member == "bytes") return static_cast<std::int64_t>(buffer.bytes);
+  const auto rank = static_cast<std::int64_t>(buffer.shape.size());
+  const std::int64_t index = evaluate(node.children[0], scope);
+  if (index < -rank || index >= rank) {
+    throw SpecificationFault(node.at, fmt::format("'{}' has {} dimensions and none with number {}",
+                                                  node.text, rank, index));
+  }
+  const auto at = static_cast<std::size_t>(index < 0 ? index + rank : index);
+  return node.member == "shape" ? buffer.shape[at] : buffer.strides[at];
+}
+
+std::int64_t number_of(const Expression& node, const Scope& scope) {
+  const auto found = scope.numbers.find(node.text);
+  if (found != scope.numbers.end()) return found->second;
+  throw SpecificationFault(
+      node.at,
+      scope.buffers.contains(node.text)
+          ? fmt::format("'{}' is a buffer and no number: it has shape[i], stride[i], elements and "
+                        "bytes",
+                        node.text)
+          : fmt::format("'{}' is unknown here: there are the numbers {}", node.text,
+                        names(scope.numbers)));
+}
+
+template <typename T>
+std::vector<std::byte> bytes_of(T value) {
+  std::vector<std::byte> bytes(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+
+template <typename T>
+std::vector<std::byte> integer(std::int64_t value, ElementType type, Position at) {
+  if (!std::in_range<T>(value)) {
+    throw SpecificationFault(at, fmt::format("{} does not fit into {}", value, to_string(type)));
+  }
+  return bytes_of(static_cast<T>(value));
+}
+
+std::vector<std::byte> real(double value, ElementType type, Position at) {
+  if (type == ElementType::float64) return bytes_of(value);
+  const auto narrow = static_cast<float>(value);
+  if (std::isinf(narrow) && !std::isinf(value)) {
+    throw SpecificationFault(at, fmt::format("{} does not fit into {}", value, to_string(type)));
+  }
+  if (type == ElementType::float32) return bytes_of(narrow);
+  // Zeros and infinities, which is what half-precision buffers begin with.
+  const auto sign = static_cast<std::uint16_t>(std::signbit(narrow) ? 0x8000 : 0);
+  const std::uint16_t infinity = type == ElementType::float16 ? 0x7C00 : 0x7F80;
+  if (narrow == 0.0F) return bytes_of(sign);
+  if (std::isinf(narrow)) return bytes_of(static_cast<std::uint16_t>(sign | infinity));
+  throw SpecificationFault(at, fmt::format("{} cannot be written as {} here: only 0, inf and -inf",
+                                           value, to_string(type)));
+}
+
+}  // namespace
+
+const BufferView& Scope::buffer(const std::string& name, Position at) const {
+  const auto found = buffers.find(name);
+  if (found == buffers.end()) {
+    throw SpecificationFault(
+        at, fmt::format("there is no buffer '{}': there are {}", name, names(buffers)));
+  }
+  return found->second;
+}
+
+std::int64_t elements(const std::vector<std::int64_t>& shape, Position at) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+  std::int64_t product = 1;
+  for (const auto extent : shape) {
+    if (__builtin_mul_overflow(product, extent, &product)) overflow(at, "the element count");
+  }
+  return product;
+}
+
+std::int64_t evaluate(const Expression& expression, const Scope& scope) {
+  switch (expression.kind) {
+    case Kind::number:
+      return expression.number;
+    case Kind::name:
+      return number_of(expression, scope);
+    case Kind::property:
+      return property(expression, scope);
+    case Kind::size:
+      return size_of(resolve(expression.type, scope.dtype));
+    case Kind::call:
+      return call(expression, scope);
+    case Kind::negate: {
+      const std::int64_t value = evaluate(expression.children[0], scope);
+      if (value == std::numeric_limits<std::int64_t>::min()) overflow(expression.at, "-");
+      return -value;
+    }
+    case Kind::invert:
+      return evaluate(expression.children[0], scope) == 0 ? 1 : 0;
+    case Kind::binary:
+      return binary(expression, scope);
+  }
+  return 0;
+}
+
+std::vector<std::byte> encode(const Value& value, ElementType type, const Scope& scope,
+                              Position at) {
+  if (const auto* number = std::get_if<double>(&value)) {
+    if (is_floating(type)) return real(*number, type, at);
+    throw SpecificationFault(at, fmt::format("{} is no {}", *number, to_string(type)));
+  }
+  const std::int64_t number = evaluate(std::get<Expression>(value), scope);
+  switch (type) {
+    case ElementType::int8:
+      return integer<std::int8_t>(number, type, at);
+    case ElementType::uint8:
+      return integer<std::uint8_t>(number, type, at);
+    case ElementType::int32:
+      return integer<std::int32_t>(number, type, at);
+    case ElementType::uint32:
+      return integer<std::uint32_t>(number, type, at);
+    case ElementType::int64:
+      return integer<std::int64_t>(number, type, at);
+    case ElementType::uint64:
+      return integer<std::uint64_t>(number, type, at);
+    default:
+      return real(static_cast<double>(number), type, at);
+  }
+}
+
+}  // namespace ouroboros::cuda

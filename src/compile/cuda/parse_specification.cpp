@@ -1,0 +1,600 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+
+#include "compile/cuda/specification.hpp"
+#include "compile/cuda/tokens.hpp"
+
+namespace ouroboros::cuda {
+namespace {
+
+using Kind = Expression::Kind;
+
+constexpr int most_nesting = 64;
+constexpr std::size_t most_terms = 1024;  // In one expression: trees are walked recursively.
+
+// What an expression could not tell from a name. The statements' own words may be names.
+constexpr std::array<std::string_view, 13> reserved = {
+    "and",    "or",    "not",  "min", "max", "cdiv",      "next_pow2",
+    "sizeof", "dtype", "null", "inf", "nan", "tensor_map"};
+
+class Parser {
+ public:
+  explicit Parser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
+
+  LaunchSpecification parse() {
+    LaunchSpecification specification;
+    while (next_ < tokens_.size()) {
+      const Position at = peek().at;
+      if (accept("else")) {
+        expect(":");
+        add_alternative(specification, at, statement());
+      } else {
+        auto parsed = statement();
+        if (auto* dtypes = std::get_if<Dtypes>(&parsed.what)) {
+          if (!specification.dtypes.empty()) {
+            throw SpecificationFault(at, "'dtypes' stands here a second time");
+          }
+          specification.dtypes = std::move(dtypes->dtypes);
+        } else {
+          specification.statements.push_back(std::move(parsed));
+        }
+      }
+      if (peek().kind != Token::Kind::end_of_statement) {
+        fault(fmt::format("the statement should end before '{}'", peek().text));
+      }
+      ++next_;
+    }
+    return specification;
+  }
+
+ private:
+  // Nesting of statements and of expressions alike: hostile input must not exhaust the stack.
+  class Deeper {
+   public:
+    explicit Deeper(Parser& parser) : parser_(parser) {
+      if (++parser_.depth_ > most_nesting) {
+        parser_.fault(fmt::format("more than {} levels are nested", most_nesting));
+      }
+    }
+    ~Deeper() { --parser_.depth_; }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+
+   private:
+    Parser& parser_;
+  };
+
+  [[noreturn]] void fault(const std::string& message) const {
+    throw SpecificationFault(peek().at, message);
+  }
+
+  [[nodiscard]] const Token& peek() const {
+    static const Token end;
+    return next_ < tokens_.size() ? tokens_[next_] : end;
+  }
+
+  [[nodiscard]] bool sees(std::string_view text) const {
+    return peek().text == text && peek().kind != Token::Kind::end_of_statement;
+  }
+
+  bool accept(std::string_view text) {
+    if (!sees(text)) return false;
+    ++next_;
+    return true;
+  }
+
+  [[nodiscard]] std::string found() const {
+    return peek().kind == Token::Kind::end_of_statement ? "the end of the statement"
+                                                        : "'" + peek().text + "'";
+  }
+
+  void expect(std::string_view text) {
+    if (!accept(text)) fault(fmt::format("expected '{}' and found {}", text, found()));
+  }
+
+  std::string word(std::string_view what) {
+    if (peek().kind != Token::Kind::word) {
+      fault(fmt::format("expected {} and found {}", what, found()));
+    }
+    return tokens_[next_++].text;
+  }
+
+  std::string name(std::string_view what) {
+    if (std::find(reserved.begin(), reserved.end(), peek().text) != reserved.end()) {
+      fault(fmt::format("'{}' is a word of the language and names nothing", peek().text));
+    }
+    return word(what);
+  }
+
+  ElementType type() {
+    const Position at = peek().at;
+    const auto text = word("a type");
+    const auto parsed = parse_element_type(text);
+    if (!parsed) {
+      throw SpecificationFault(
+          at, fmt::format("'{}' is no type: there are dtype, float16, bfloat16, float32, float64, "
+                          "int8, uint8, int32, uint32, int64 and uint64",
+                          text));
+    }
+    return *parsed;
+  }
+
+  // `else` belongs to the statement right before it, which must be an `if` without one.
+  static void add_alternative(LaunchSpecification& specification, Position at,
+                              Statement alternative) {
+    if (!specification.statements.empty()) {
+      auto* last = std::get_if<Conditional>(&specification.statements.back().what);
+      // `else: if ...` makes a chain: the alternative belongs to its end.
+      for (int links = 0; last != nullptr && !last->second.empty(); ++links) {
+        if (links == most_nesting) {
+          throw SpecificationFault(at, fmt::format("more than {} levels are nested", most_nesting));
+        }
+        last = std::get_if<Conditional>(&last->second.front().what);
+      }
+      if (last != nullptr) {
+        last->second.push_back(std::move(alternative));
+        return;
+      }
+    }
+    throw SpecificationFault(at, "'else' needs an 'if' statement right before it");
+  }
+
+  Statement statement() {
+    const Deeper deeper(*this);
+    const Position at = peek().at;
+    const auto verb = word("a statement");
+    if (verb == "dtypes") {
+      if (depth_ > 1) throw SpecificationFault(at, "'dtypes' cannot depend on anything");
+      return {at, dtypes()};
+    }
+    if (verb == "let") {
+      auto let_name = name("a name");
+      expect("=");
+      return {at, Let{std::move(let_name), expression()}};
+    }
+    if (verb == "scratch" || verb == "state") return {at, declaration(verb == "state")};
+    if (verb == "memset") {
+      auto buffer = name("a buffer");
+      expect("=");
+      return {at, Memset{std::move(buffer), value()}};
+    }
+    if (verb == "copy") {
+      auto target = name("a buffer");
+      expect("=");
+      return {at, Copy{std::move(target), name("a buffer")}};
+    }
+    if (verb == "launch") return {at, call()};
+    if (verb == "if") {
+      Conditional conditional;
+      conditional.condition = expression();
+      expect(":");
+      conditional.first.push_back(statement());
+      return {at, std::move(conditional)};
+    }
+    if (verb == "for") return {at, loop()};
+    throw SpecificationFault(
+        at,
+        fmt::format("'{}' begins no statement: there are scratch, state, let, memset, copy, "
+                    "launch, if, else, for and dtypes ('//!' is for launch specifications only)",
+                    verb));
+  }
+
+  Dtypes dtypes() {
+    Dtypes result;
+    do {
+      const Position at = peek().at;
+      const auto text = word("a dtype");
+      const auto dtype = parse_dtype(text);
+      if (!dtype) throw SpecificationFault(at, fmt::format("'{}' is no dtype", text));
+      result.dtypes.push_back(*dtype);
+    } while (accept(","));
+    return result;
+  }
+
+  Declaration declaration(bool state) {
+    Declaration result;
+    result.name = name("a name");
+    expect(":");
+    result.type = type();
+    expect("[");
+    if (!sees("]")) {
+      do {
+        result.shape.push_back(expression());
+      } while (accept(","));
+    }
+    expect("]");
+    if (state) {
+      expect("=");
+      expect("[");
+      result.values.emplace();
+      if (!sees("]")) {
+        do {
+          result.values->push_back(value());
+        } while (accept(","));
+      }
+      expect("]");
+    }
+    return result;
+  }
+
+  Loop loop() {
+    Loop result;
+    result.name = name("a name");
+    expect("in");
+    expect("range");
+    expect("(");
+    result.end = expression();
+    if (accept(",")) {
+      result.begin = std::move(result.end);
+      result.end = expression();
+    }
+    expect(")");
+    expect(":");
+    result.body.push_back(statement());
+    return result;
+  }
+
+  KernelCall call() {
+    KernelCall result;
+    result.kernel = kernel_name();
+    expect("<<<");
+    result.grid = extents(3);
+    expect(",");
+    result.block = extents(3);
+    while (accept(",")) option(result);
+    expect(">>>");
+    expect("(");
+    if (!sees(")")) {
+      do {
+        result.arguments.push_back(argument());
+      } while (accept(","));
+    }
+    expect(")");
+    return result;
+  }
+
+  std::string kernel_name() {
+    std::string result;
+    std::uint32_t end = peek().at.column;
+    // Parts stand without blanks between them.
+    while ((peek().kind == Token::Kind::word || sees("{")) && peek().at.column == end) {
+      if (accept("{")) {
+        expect("dtype");
+        end = peek().at.column + 1;
+        expect("}");
+        result += "{dtype}";
+      } else {
+        end += static_cast<std::uint32_t>(peek().text.size());
+        result += tokens_[next_++].text;
+      }
+    }
+    if (result.empty()) fault("expected the name of a kernel and found " + found());
+    return result;
+  }
+
+  void option(KernelCall& call) {
+    const Position at = peek().at;
+    const auto key = word("an option");
+    if (key == "cooperative") {
+      call.cooperative = true;
+      return;
+    }
+    if (key == "shared" && !call.shared_bytes) {
+      expect("=");
+      call.shared_bytes = expression();
+    } else if (key == "cluster" && call.cluster.empty()) {
+      expect("=");
+      call.cluster = extents(3);
+    } else {
+      throw SpecificationFault(at,
+                               fmt::format("'{}' is no option here: there are 'shared = BYTES', "
+                                           "'cluster = (X, Y, Z)' and 'cooperative', once each",
+                                           key));
+    }
+  }
+
+  // "(a, b)" is a list of extents and "(a + b) * c" one: the comma on the first level decides.
+  Extents extents(std::size_t most) {
+    Extents result;
+    if (!sees("(") || !is_list()) {
+      result.push_back(expression());
+      return result;
+    }
+    const Position at = peek().at;
+    expect("(");
+    do {
+      result.push_back(expression());
+    } while (accept(","));
+    expect(")");
+    if (result.size() > most) {
+      throw SpecificationFault(at, fmt::format("there are at most {} extents here", most));
+    }
+    return result;
+  }
+
+  [[nodiscard]] bool is_list() const {
+    int depth = 0;
+    for (std::size_t i = next_; i < tokens_.size(); ++i) {
+      const auto& text = tokens_[i].text;
+      if (text == "(" || text == "[") ++depth;
+      if (text == ")" || text == "]") --depth;
+      if (depth == 0) return false;
+      if (depth == 1 && text == ",") return true;
+    }
+    return false;
+  }
+
+  Argument argument() {
+    Argument result;
+    result.at = peek().at;
+    if (accept("null")) {
+      result.what = NullArgument{};
+      return result;
+    }
+    if (sees("&")) {
+      result.what = pointer();
+      return result;
+    }
+    if (accept("tensor_map")) {
+      result.what = tensor_map();
+      return result;
+    }
+    ScalarArgument scalar;
+    scalar.value = value();
+    if (accept(":")) scalar.type = type();
+    result.what = std::move(scalar);
+    return result;
+  }
+
+  PointerArgument pointer() {
+    PointerArgument result;
+    expect("&");
+    result.buffer = name("a buffer");
+    expect("[");
+    result.element = expression();
+    expect("]");
+    return result;
+  }
+
+  TensorMapArgument tensor_map() {
+    constexpr std::size_t most_dimensions = 5;
+    TensorMapArgument map;
+    expect("(");
+    if (sees("&")) {
+      map.base = pointer();
+    } else {
+      map.base.buffer = name("a buffer");
+    }
+    while (accept(",")) {
+      const Position at = peek().at;
+      const auto key = word("an option");
+      expect("=");
+      if (key == "box") {
+        map.box = extents(most_dimensions);
+      } else if (key == "sizes") {
+        map.sizes = extents(most_dimensions);
+      } else if (key == "strides") {
+        map.strides = extents(most_dimensions);
+      } else if (key == "element_strides") {
+        map.element_strides = extents(most_dimensions);
+      } else if (key == "swizzle") {
+        map.swizzle = expression();
+      } else if (key == "interleave") {
+        map.interleave = expression();
+      } else if (key == "l2_promotion") {
+        map.l2_promotion = expression();
+      } else if (key == "fill") {
+        expect("nan");
+        map.fill_nan = true;
+      } else {
+        throw SpecificationFault(
+            at, fmt::format("'{}' is no option of tensor_map: there are box, sizes, strides, "
+                            "element_strides, swizzle, interleave, l2_promotion and fill = nan",
+                            key));
+      }
+    }
+    expect(")");
+    return map;
+  }
+
+  Value value() {
+    const auto mark = next_;
+    const bool negative = accept("-");
+    if (const auto number = real()) return negative ? -*number : *number;
+    next_ = mark;
+    return expression();
+  }
+
+  std::optional<double> real() {
+    if (accept("inf")) return std::numeric_limits<double>::infinity();
+    if (accept("nan")) return std::numeric_limits<double>::quiet_NaN();
+    if (peek().kind != Token::Kind::real) return std::nullopt;
+    const auto& text = peek().text;
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) {
+      fault(fmt::format("'{}' is no number that a double holds", text));
+    }
+    ++next_;
+    return number;
+  }
+
+  Expression expression() {
+    terms_ = 0;
+    return disjunction();
+  }
+
+  using Level = Expression (Parser::*)();
+
+  // One level of left-associative operators.
+  template <std::size_t N>
+  Expression level(const std::array<std::string_view, N>& operators, Level operand) {
+    Expression left = (this->*operand)();
+    for (;;) {
+      const bool goes_on =
+          std::any_of(operators.begin(), operators.end(), [this](auto text) { return sees(text); });
+      if (!goes_on) return left;
+      left = binary(std::move(left), operand);
+    }
+  }
+
+  Expression binary(Expression left, Level operand) {
+    Expression node;
+    node.kind = Kind::binary;
+    node.at = peek().at;
+    node.text = tokens_[next_++].text;
+    node.children.push_back(std::move(left));
+    node.children.push_back((this->*operand)());
+    return node;
+  }
+
+  Expression disjunction() {
+    return level(std::array<std::string_view, 1>{"or"}, &Parser::conjunction);
+  }
+  Expression conjunction() {
+    return level(std::array<std::string_view, 1>{"and"}, &Parser::inversion);
+  }
+  Expression inversion() {
+    if (!sees("not")) return comparison();
+    const Deeper deeper(*this);
+    return unary(Kind::invert, &Parser::inversion);
+  }
+  Expression comparison() {
+    static constexpr std::array<std::string_view, 6> operators = {"<=", ">=", "==", "!=", "<", ">"};
+    const auto compares = [this] {
+      return std::any_of(operators.begin(), operators.end(),
+                         [this](auto text) { return sees(text); });
+    };
+    Expression left = sum();
+    if (!compares()) return left;
+    Expression node = binary(std::move(left), &Parser::sum);
+    // 1 < x < 3 would compare 1 or 0 with 3, which nobody means.
+    if (compares()) fault("comparisons do not chain: join them with 'and'");
+    return node;
+  }
+  Expression sum() { return level(std::array<std::string_view, 2>{"+", "-"}, &Parser::product); }
+  Expression product() {
+    return level(std::array<std::string_view, 3>{"*", "/", "%"}, &Parser::factor);
+  }
+  Expression factor() {
+    const Deeper deeper(*this);
+    return sees("-") ? unary(Kind::negate, &Parser::factor) : primary();
+  }
+
+  Expression unary(Kind kind, Level operand) {
+    Expression node;
+    node.kind = kind;
+    node.at = peek().at;
+    ++next_;
+    node.children.push_back((this->*operand)());
+    return node;
+  }
+
+  Expression primary() {
+    if (++terms_ > most_terms) {
+      fault(fmt::format("an expression has at most {} terms", most_terms));
+    }
+    if (accept("(")) {
+      Expression inner = disjunction();
+      expect(")");
+      return inner;
+    }
+    Expression node;
+    node.at = peek().at;
+    if (peek().kind == Token::Kind::integer) {
+      node.number = integer();
+      return node;
+    }
+    if (peek().kind == Token::Kind::real) {
+      fault(fmt::format("'{}' is no integer, and sizes are integers", peek().text));
+    }
+    if (accept("sizeof")) {
+      node.kind = Kind::size;
+      expect("(");
+      node.type = type();
+      expect(")");
+      return node;
+    }
+    for (const std::string_view function : {"min", "max", "cdiv", "next_pow2"}) {
+      if (accept(function)) return function_call(std::move(node), function);
+    }
+    node.kind = Kind::name;
+    node.text = name("a number or a name");
+    if (accept(".")) return property(std::move(node));
+    return node;
+  }
+
+  std::int64_t integer() {
+    const auto& text = peek().text;
+    const bool hexadecimal = text.size() > 2 && (text[1] == 'x' || text[1] == 'X');
+    const char* begin = text.data() + (hexadecimal ? 2 : 0);
+    std::int64_t number = 0;
+    const auto [end, error] =
+        std::from_chars(begin, text.data() + text.size(), number, hexadecimal ? 16 : 10);
+    if (error != std::errc() || end != text.data() + text.size()) {
+      fault(fmt::format("'{}' is no integer of 64 bits", text));
+    }
+    ++next_;
+    return number;
+  }
+
+  Expression function_call(Expression node, std::string_view function) {
+    node.kind = Kind::call;
+    node.text = function;
+    expect("(");
+    do {
+      node.children.push_back(disjunction());
+    } while (accept(","));
+    expect(")");
+    const auto count = node.children.size();
+    const bool right = function == "cdiv"        ? count == 2
+                       : function == "next_pow2" ? count == 1
+                                                 : count >= 2;
+    if (!right) {
+      throw SpecificationFault(node.at,
+                               fmt::format("{} takes {}, not {}", function,
+                                           function == "cdiv"        ? "two arguments"
+                                           : function == "next_pow2" ? "one argument"
+                                                                     : "two arguments or more",
+                                           count));
+    }
+    return node;
+  }
+
+  Expression property(Expression node) {
+    node.kind = Kind::property;
+    const Position at = peek().at;
+    node.member = word("a property");
+    if (node.member == "shape" || node.member == "stride") {
+      expect("[");
+      node.children.push_back(disjunction());
+      expect("]");
+    } else if (node.member != "elements" && node.member != "bytes") {
+      throw SpecificationFault(at, fmt::format("a buffer has no '{}': it has shape[i], stride[i], "
+                                               "elements and bytes",
+                                               node.member));
+    }
+    return node;
+  }
+
+  std::vector<Token> tokens_;
+  std::size_t next_ = 0;
+  int depth_ = 0;
+  std::size_t terms_ = 0;
+};
+
+}  // namespace
+
+SpecificationFault::SpecificationFault(Position at, const std::string& message)
+    : std::runtime_error(fmt::format("line {}, column {}: {}", at.line, at.column, message)),
+      at_(at) {}
+
+LaunchSpecification parse_specification(std::string_view source) {
+  return Parser(tokenise(source)).parse();
+}
+
+}  // namespace ouroboros::cuda

@@ -11,7 +11,7 @@ namespace ouroboros {
 namespace {
 
 // A poisoned word is a quiet NaN in every floating-point type (of float64 and float32 in its high
-// half, of float16 in every half that matters) and an implausible integer. The seed varies the
+// half, of the 16-bit types in every half) and an implausible integer. The seed varies the
 // payload, so that a value that was computed from poison differs from one replay to the next; the
 // buffer's number does, so that poison copied from one buffer to another is seen.
 std::uint64_t poison_word(DType dtype, std::uint64_t seed, std::size_t buffer) {
@@ -19,6 +19,8 @@ std::uint64_t poison_word(DType dtype, std::uint64_t seed, std::size_t buffer) {
   switch (dtype) {
     case DType::float16:
       return 0x7e007e007e007e00ULL | (bits & 0x01ff01ff01ff01ffULL);
+    case DType::bfloat16:
+      return 0x7fc07fc07fc07fc0ULL | (bits & 0x003f003f003f003fULL);
     case DType::float32:
       return 0x7fc000007fc00000ULL | (bits & 0x003fffff003fffffULL);
     case DType::float64:

@@ -21,7 +21,7 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
 }  // namespace
 
 Arena::Layout::Layout(std::vector<Call> calls) : calls_(std::move(calls)) {
-  audit(LaunchPlan{{}, calls_});
+  audit(HostPlan{{}, calls_});
   span_bytes_ = host::guard_bytes;
   for (const auto& call : calls_) {
     first_region_.push_back(regions_.size());

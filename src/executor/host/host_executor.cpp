@@ -65,7 +65,7 @@ sandbox::Request request(const Limits& limits, std::uint64_t span_bytes, std::ui
 
 }  // namespace
 
-HostSession::HostSession(const LaunchPlan& plan, std::shared_ptr<const Arena> arena,
+HostSession::HostSession(const HostPlan& plan, std::shared_ptr<const Arena> arena,
                          const Limits& limits, std::function<bool()> cancelled)
     : arena_(std::move(arena)), limits_(limits), cancelled_(std::move(cancelled)) {
   const auto& layout = arena_->layout();
@@ -108,7 +108,7 @@ void HostSession::Unmap::operator()(Control* control) const noexcept {
   munmap(control, page_bytes);
 }
 
-void HostSession::make_controls(const LaunchPlan& plan,
+void HostSession::make_controls(const HostPlan& plan,
                                 const std::map<std::string, std::size_t>& numbers) {
   const auto& layout = arena_->layout();
   Control control;
@@ -269,9 +269,8 @@ Replay HostSession::ended() {
           fmt::format("died of signal {} ({})", exit->signal, strsignal(exit->signal))};
 }
 
-std::unique_ptr<Session> open_host_session(const LaunchPlan& plan,
-                                           std::shared_ptr<const Arena> arena, const Limits& limits,
-                                           std::function<bool()> cancelled) {
+std::unique_ptr<Session> open_host_session(const HostPlan& plan, std::shared_ptr<const Arena> arena,
+                                           const Limits& limits, std::function<bool()> cancelled) {
   return std::make_unique<HostSession>(plan, std::move(arena), limits, std::move(cancelled));
 }
 
@@ -284,8 +283,7 @@ class HostExecutor final : public Executor {
   HostExecutor(const Limits& limits, std::function<bool()> cancelled)
       : limits_(limits), cancelled_(std::move(cancelled)) {}
 
-  std::unique_ptr<Session> open(const LaunchPlan& plan,
-                                std::shared_ptr<const Arena> arena) override {
+  std::unique_ptr<Session> open(const HostPlan& plan, std::shared_ptr<const Arena> arena) override {
     return host::open_host_session(plan, std::move(arena), limits_, cancelled_);
   }
 

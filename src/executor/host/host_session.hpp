@@ -17,7 +17,7 @@ namespace ouroboros::host {
 /// A candidate in its sealed process.
 class HostSession final : public Session {
  public:
-  HostSession(const LaunchPlan& plan, std::shared_ptr<const Arena> arena, const Limits& limits,
+  HostSession(const HostPlan& plan, std::shared_ptr<const Arena> arena, const Limits& limits,
               std::function<bool()> cancelled);
   HostSession(const HostSession&) = delete;
   HostSession& operator=(const HostSession&) = delete;
@@ -33,7 +33,7 @@ class HostSession final : public Session {
     void operator()(Control* control) const noexcept;
   };
 
-  void make_controls(const LaunchPlan& plan, const std::map<std::string, std::size_t>& numbers);
+  void make_controls(const HostPlan& plan, const std::map<std::string, std::size_t>& numbers);
   void receive_listener(int socket);
   Replay wait(std::chrono::duration<double> patience);
 
@@ -58,8 +58,7 @@ class HostSession final : public Session {
   bool heap_exhausted_ = false;
 };
 
-std::unique_ptr<Session> open_host_session(const LaunchPlan& plan,
-                                           std::shared_ptr<const Arena> arena, const Limits& limits,
-                                           std::function<bool()> cancelled);
+std::unique_ptr<Session> open_host_session(const HostPlan& plan, std::shared_ptr<const Arena> arena,
+                                           const Limits& limits, std::function<bool()> cancelled);
 
 }  // namespace ouroboros::host

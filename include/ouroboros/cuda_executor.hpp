@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ouroboros/api.hpp"
+#include "ouroboros/executor.hpp"
+#include "ouroboros/launch_plan.hpp"
+#include "ouroboros/limits.hpp"
+
+/// Replays launch plans on an NVIDIA GPU, in a process of its own that runs no code of the
+/// candidate's on the host. Nothing here links the CUDA driver or needs its headers.
+namespace ouroboros {
+
+/// What is known of a GPU.
+struct CudaDevice {
+  std::string name;
+  std::string target;  ///< "sm_90".
+  std::string uuid;
+  int multiprocessors = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t free_bytes = 0;  ///< When the executor started; 0 from `cuda_devices`.
+  std::uint64_t l2_bytes = 0;
+  int shared_optin_bytes = 0;  ///< The most shared memory of a block.
+  int driver_version = 0;      ///< 13000 for CUDA 13.0.
+  int ordinal = 0;
+  /// Whether kernels can reach this machine's ordinary memory. Then nothing but the secrecy of
+  /// addresses keeps a kernel out of the executor's own memory.
+  bool pageable_access = false;
+};
+
+/// The GPUs of this machine.
+struct CudaDevices {
+  std::vector<CudaDevice> devices;
+  std::string reason;  ///< Why there is none, in one sentence; empty when there is one.
+};
+
+/// Finds out in a child process, so that no driver is ever loaded into this one. `libcuda`: the
+/// driver's library, for tests; empty for $OUROBOROS_LIBCUDA, then the system's.
+[[nodiscard]] OUROBOROS_API CudaDevices cuda_devices(const std::string& libcuda = {});
+
+struct CudaOptions {
+  int device = 0;  ///< In the order of the PCI bus.
+  Limits limits;
+  std::function<bool()> cancelled;  ///< When it says true, calls end with `Error{cancelled}`.
+  /// Whether one process serves several sessions, one after another. Between two it unloads all
+  /// modules, unmaps all memory, scrubs shared memory and the L2 cache and checks a sentinel.
+  /// Without, every session has a process and a context of its own.
+  bool reuse = false;
+  /// Whether the next process starts before it is needed: while one is in use, or, with `reuse`,
+  /// when one was lost to a fault.
+  bool spare = true;
+  std::string libcuda;  ///< As for `cuda_devices`.
+};
+
+/// One timed run of an arm.
+struct CudaSample {
+  double latency_us = 0;  ///< Between the events around its launches, cold L2 cache.
+  /// The GPU may have waited for the host inside the measurement: leave the sample out.
+  bool starved = false;
+  /// Whether the outputs are, bit for bit, those of the arm's first run in the block.
+  bool same_as_first = true;
+};
+
+struct CudaBlock {
+  std::vector<CudaSample> samples;  ///< In the order asked for.
+  Replay replay;                    ///< Anything but `returned` ended the block, and the race.
+  std::size_t arm = 0;              ///< Which arm did that. Not known of a write out of bounds.
+};
+
+/// What an executor measures of itself.
+struct CudaCalibration {
+  double tick_ns = 0;          ///< The smallest step of its clock that was seen.
+  double empty_launch_us = 0;  ///< A kernel that does nothing.
+  double flush_us = 0;         ///< One pass of the cache flush.
+  double copy_gbps = 0;        ///< Reading and writing together, 256 MiB.
+};
+
+/// Several plans of one signature that take turns on the same physical pages at the same addresses.
+class OUROBOROS_API CudaRace {
+ public:
+  virtual ~CudaRace();
+
+  /// How opening ended, as for a session.
+  [[nodiscard]] virtual const Replay& opening() const noexcept = 0;
+  [[nodiscard]] virtual const Isolation& isolation() const noexcept = 0;
+
+  /// Copies the arena's inputs to the device: before the first block, and whenever they changed.
+  virtual void upload() = 0;
+
+  /// Runs the arms in the given order. Before each run outputs and scratch are poisoned anew, state
+  /// is restored and the L2 cache is flushed.
+  virtual CudaBlock run_block(const std::vector<std::size_t>& order) = 0;
+
+  /// Brings the outputs of the arm's first run in the last block to the arena.
+  virtual void download(std::size_t arm) = 0;
+
+  [[nodiscard]] virtual CudaCalibration calibrate() = 0;
+};
+
+/// A GPU and the processes that replay on it.
+class OUROBOROS_API CudaExecutor {
+ public:
+  virtual ~CudaExecutor();
+
+  /// Starts the first process and takes the device. Throws `Error{unsupported}` where there is no
+  /// driver, no such device or too old a driver, and `Error{not_found}` without the helper program.
+  [[nodiscard]] static std::unique_ptr<CudaExecutor> start(const CudaOptions& options = {});
+
+  [[nodiscard]] virtual const CudaDevice& device() const noexcept = 0;
+
+  /// A session in which plan number i computes call number i of the arena: the plan's inputs and
+  /// outputs are that call's buffers, in order. `Replay::elapsed` is the device's time for all the
+  /// launches, one after another; `wall` the whole of a replay.
+  virtual std::unique_ptr<Session> open(std::vector<LaunchPlan> plans,
+                                        std::shared_ptr<const Arena> arena) = 0;
+
+  /// A race of plans that all compute call number `call`.
+  virtual std::unique_ptr<CudaRace> open_race(std::vector<LaunchPlan> arms,
+                                              std::shared_ptr<const Arena> arena,
+                                              std::size_t call = 0) = 0;
+
+  /// How long the last cleaning between two sessions took; 0 when there was none.
+  [[nodiscard]] virtual double hygiene_ms() const noexcept = 0;
+};
+
+}  // namespace ouroboros

@@ -1,0 +1,331 @@
+#include "ouroboros/cuda_executor.hpp"
+
+#include <fmt/format.h>
+
+#include "executor/cuda/worker.hpp"
+#include "executor/host/arena_layout.hpp"
+#include "ouroboros/error.hpp"
+
+namespace ouroboros {
+namespace cuda {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+using nlohmann::json;
+
+/// Beyond a candidate's own time: loading, copies and checks, which are the executor's.
+constexpr Seconds grace{20};
+
+Replay replay_from(const json& body) {
+  Replay replay;
+  replay.outcome = static_cast<Outcome>(body.at("outcome").get<int>());
+  replay.elapsed = std::chrono::nanoseconds(body.at("elapsed_ns").get<std::int64_t>());
+  replay.wall = std::chrono::nanoseconds(body.at("wall_ns").get<std::int64_t>());
+  body.at("evidence").get_to(replay.evidence);
+  return replay;
+}
+
+json buffers_of(const Arena& arena, std::size_t call) {
+  const auto& layout = arena.layout();
+  json result = json::array();
+  for (std::size_t i = 0; i < layout.calls().at(call).buffers.size(); ++i) {
+    const auto& buffer = layout.calls()[call].buffers[i];
+    const auto& region = layout.region(call, i);
+    result.push_back({region.arena_offset, region.bytes, buffer.bytes(),
+                      layout.offset(call, i, Placement::high), buffer.role == BufferRole::output});
+  }
+  return result;
+}
+
+/// Plans one after another, and how long each is.
+std::vector<std::byte> serialise(const std::vector<LaunchPlan>& plans, json& sizes) {
+  std::vector<std::byte> bytes;
+  sizes = json::array();
+  for (const auto& plan : plans) {
+    const auto one = plan.serialise();
+    sizes.push_back(one.size());
+    bytes.insert(bytes.end(), one.begin(), one.end());
+  }
+  return bytes;
+}
+
+/// The processes of one executor: those in use are their sessions', one may be waiting.
+class Pool {
+ public:
+  explicit Pool(CudaOptions options) : options_(std::move(options)) {}
+
+  [[nodiscard]] const CudaOptions& options() const noexcept { return options_; }
+
+  std::unique_ptr<Worker> take() {
+    auto worker = waiting_ ? std::move(waiting_) : start();
+    worker->greeting(options_.cancelled);
+    if (!options_.reuse) {
+      prepare();
+    }
+    return worker;
+  }
+
+  /// Takes back a process whose session has ended well.
+  void give(std::unique_ptr<Worker> worker) noexcept {
+    if (!options_.reuse || waiting_) {
+      return;
+    }
+    try {
+      const auto reply = worker->ask({{"do", "close"}}, grace, {});
+      if (reply && reply->at("problem").get<std::string>().empty()) {
+        hygiene_ms_ = reply->at("milliseconds");
+        waiting_ = std::move(worker);
+      }
+    } catch (const std::exception&) {
+      // A process that cannot be cleaned goes; the next session gets a fresh one.
+    }
+  }
+
+  /// Starts the next process while the caller is busy with the end of the last.
+  void prepare() noexcept {
+    try {
+      if (options_.spare && !waiting_) {
+        waiting_ = start();
+      }
+    } catch (const std::exception&) {
+      // Then the next session starts it, and says what is wrong.
+    }
+  }
+
+  /// For the first process, which is started only to see that the device can be had.
+  void keep(std::unique_ptr<Worker> worker) { waiting_ = std::move(worker); }
+
+  std::unique_ptr<Worker> start() {
+    return std::make_unique<Worker>(std::to_string(options_.device), options_.libcuda);
+  }
+
+  [[nodiscard]] double hygiene_ms() const noexcept { return hygiene_ms_; }
+
+ private:
+  CudaOptions options_;
+  std::unique_ptr<Worker> waiting_;
+  double hygiene_ms_ = 0;
+};
+
+/// A process while it is one session's.
+class Lease {
+ public:
+  Lease(std::shared_ptr<Pool> pool, std::shared_ptr<const Arena> arena)
+      : pool_(std::move(pool)), arena_(std::move(arena)), worker_(pool_->take()) {
+    isolation_ = worker_->isolation();
+  }
+  ~Lease() {
+    if (worker_ && last_.outcome == Outcome::returned) {
+      pool_->give(std::move(worker_));
+    }
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  void open(json request, const std::vector<LaunchPlan>& plans) {
+    const auto bytes = serialise(plans, request["plans"]);
+    request["seconds"] = limits().load_seconds;
+    const auto patience = Seconds(limits().load_seconds) + grace;
+    if (const auto reply = ask(request, patience, bytes, arena_->layout().descriptor())) {
+      opening_ = replay_from(*reply);
+    } else {
+      opening_.outcome = Outcome::load_failed;
+      opening_.evidence = fmt::format("the modules were not loaded in {:g} s", patience.count());
+    }
+    settle(opening_);
+  }
+
+  /// Empty when the process stayed silent, or is gone: then `last` says why.
+  std::optional<json> ask(const json& body, Seconds patience, std::span<const std::byte> bytes = {},
+                          int descriptor = -1) {
+    try {
+      return worker_->ask(body, patience, pool_->options().cancelled, bytes, descriptor);
+    } catch (...) {
+      worker_.reset();
+      throw;
+    }
+  }
+
+  void settle(const Replay& replay) {
+    last_ = replay;
+    if (replay.outcome != Outcome::returned) {
+      worker_.reset();
+      pool_->prepare();
+    }
+  }
+
+  [[nodiscard]] bool usable() const noexcept { return worker_ != nullptr; }
+  /// Throws where the process was lost, which is no outcome of a candidate's.
+  void require_process() const {
+    if (!worker_ && last_.outcome == Outcome::returned) {
+      throw Error(ErrorCode::executor_lost, "the CUDA executor was lost: open another session");
+    }
+  }
+  [[nodiscard]] const Replay& opening() const noexcept { return opening_; }
+  [[nodiscard]] const Replay& last() const noexcept { return last_; }
+  [[nodiscard]] const Isolation& isolation() const noexcept { return isolation_; }
+  [[nodiscard]] const Limits& limits() const noexcept { return pool_->options().limits; }
+  [[nodiscard]] const Arena& arena() const noexcept { return *arena_; }
+
+  [[nodiscard]] Replay silence() const {
+    Replay replay;
+    replay.outcome = Outcome::timeout;
+    replay.evidence = fmt::format("the GPU did not answer within {:g} s",
+                                  limits().replay_seconds + grace.count());
+    return replay;
+  }
+
+ private:
+  std::shared_ptr<Pool> pool_;
+  std::shared_ptr<const Arena> arena_;
+  std::unique_ptr<Worker> worker_;
+  Isolation isolation_;
+  Replay opening_;
+  Replay last_;
+};
+
+class CudaSession final : public Session {
+ public:
+  CudaSession(std::shared_ptr<Pool> pool, std::shared_ptr<const Arena> arena,
+              const std::vector<LaunchPlan>& plans)
+      : lease_(std::move(pool), std::move(arena)) {
+    json calls = json::array();
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      calls.push_back(buffers_of(lease_.arena(), i));
+    }
+    lease_.open({{"do", "open"}, {"calls", calls}}, plans);
+  }
+
+  Replay replay(std::size_t call, Placement placement) override {
+    lease_.require_process();
+    if (!lease_.usable()) {
+      return lease_.last();
+    }
+    const double seconds = lease_.limits().replay_seconds;
+    const auto reply = lease_.ask({{"do", "replay"},
+                                   {"call", call},
+                                   {"high", placement == Placement::high},
+                                   {"seconds", seconds}},
+                                  Seconds(seconds) + grace);
+    lease_.settle(reply ? replay_from(*reply) : lease_.silence());
+    return lease_.last();
+  }
+
+  void pin(int /*cpu*/) override {}  // The clock is the device's.
+
+  [[nodiscard]] bool exports(std::size_t call) const override {
+    return opening().outcome == Outcome::returned && call < lease_.arena().calls().size();
+  }
+
+  [[nodiscard]] const Replay& opening() const noexcept override { return lease_.opening(); }
+  [[nodiscard]] const Isolation& isolation() const noexcept override { return lease_.isolation(); }
+
+ private:
+  Lease lease_;
+};
+
+class Race final : public CudaRace {
+ public:
+  Race(std::shared_ptr<Pool> pool, std::shared_ptr<const Arena> arena,
+       const std::vector<LaunchPlan>& arms, std::size_t call)
+      : lease_(std::move(pool), std::move(arena)) {
+    lease_.open({{"do", "open_race"}, {"buffers", buffers_of(lease_.arena(), call)}}, arms);
+  }
+
+  [[nodiscard]] const Replay& opening() const noexcept override { return lease_.opening(); }
+  [[nodiscard]] const Isolation& isolation() const noexcept override { return lease_.isolation(); }
+
+  void upload() override { require_answer({{"do", "upload"}}); }
+  void download(std::size_t arm) override { require_answer({{"do", "download"}, {"arm", arm}}); }
+
+  CudaBlock run_block(const std::vector<std::size_t>& order) override {
+    lease_.require_process();
+    CudaBlock block;
+    if (!lease_.usable()) {
+      block.replay = lease_.last();
+      return block;
+    }
+    const double seconds = lease_.limits().replay_seconds;
+    const auto patience = Seconds(seconds * static_cast<double>(order.size())) + grace;
+    const auto reply =
+        lease_.ask({{"do", "block"}, {"order", order}, {"seconds", seconds}}, patience);
+    block.replay = reply ? replay_from(*reply) : lease_.silence();
+    lease_.settle(block.replay);
+    if (reply) {
+      reply->at("arm").get_to(block.arm);
+      for (const auto& one : reply->at("samples")) {
+        block.samples.push_back({one.at(0), one.at(1), one.at(2)});
+      }
+    }
+    return block;
+  }
+
+  [[nodiscard]] CudaCalibration calibrate() override {
+    const auto reply = require_answer({{"do", "calibrate"}});
+    return {reply.at("tick_ns"), reply.at("empty_launch_us"), reply.at("flush_us"),
+            reply.at("copy_gbps")};
+  }
+
+ private:
+  json require_answer(const json& body) {
+    lease_.require_process();
+    if (!lease_.usable()) {
+      throw Error(ErrorCode::invalid_argument, "the race is over: " + lease_.last().evidence);
+    }
+    auto reply = lease_.ask(body, grace + grace);
+    if (!reply) {
+      throw Error(ErrorCode::executor_lost, "the CUDA executor does not answer");
+    }
+    return *std::move(reply);
+  }
+
+  Lease lease_;
+};
+
+class Executor final : public CudaExecutor {
+ public:
+  explicit Executor(const CudaOptions& options) : pool_(std::make_shared<Pool>(options)) {
+    auto worker = pool_->start();
+    device_ = device_from(worker->greeting(options.cancelled));
+    pool_->keep(std::move(worker));
+  }
+
+  [[nodiscard]] const CudaDevice& device() const noexcept override { return device_; }
+
+  std::unique_ptr<Session> open(std::vector<LaunchPlan> plans,
+                                std::shared_ptr<const Arena> arena) override {
+    if (plans.size() != arena->calls().size()) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("there are {} plans for the arena's {} calls", plans.size(),
+                              arena->calls().size()));
+    }
+    return std::make_unique<CudaSession>(pool_, std::move(arena), plans);
+  }
+
+  std::unique_ptr<CudaRace> open_race(std::vector<LaunchPlan> arms,
+                                      std::shared_ptr<const Arena> arena,
+                                      std::size_t call) override {
+    if (arms.empty() || call >= arena->calls().size()) {
+      throw Error(ErrorCode::invalid_argument, "a race needs an arm and a call of the arena");
+    }
+    return std::make_unique<Race>(pool_, std::move(arena), arms, call);
+  }
+
+  [[nodiscard]] double hygiene_ms() const noexcept override { return pool_->hygiene_ms(); }
+
+ private:
+  std::shared_ptr<Pool> pool_;
+  CudaDevice device_;
+};
+
+}  // namespace
+}  // namespace cuda
+
+CudaRace::~CudaRace() = default;
+CudaExecutor::~CudaExecutor() = default;
+
+std::unique_ptr<CudaExecutor> CudaExecutor::start(const CudaOptions& options) {
+  return std::make_unique<cuda::Executor>(options);
+}
+
+}  // namespace ouroboros

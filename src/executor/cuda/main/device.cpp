@@ -1,0 +1,208 @@
+#include "executor/cuda/main/device.hpp"
+
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "executor/cuda/main/kernels.hpp"
+
+namespace ouroboros::cuda {
+namespace {
+
+// Device-side printf and malloc work, but cannot fill the machine.
+constexpr std::size_t printf_bytes = 64 << 10;
+constexpr std::size_t malloc_heap_bytes = 8 << 20;
+
+// Making and releasing pages costs more than mapping them. Other programs want memory too.
+constexpr std::size_t most_spare_bytes = std::size_t{1} << 30;
+
+constexpr const char* own_kernels[] = {"ouroboros_read",  "ouroboros_compare",  "ouroboros_canary",
+                                       "ouroboros_scrub", "ouroboros_sentinel", "ouroboros_empty"};
+
+int attribute(const Driver& driver, int which, int device) {
+  int value = 0;
+  driver.check(driver.cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute");
+  return value;
+}
+
+}  // namespace
+
+nlohmann::json describe_device(const Driver& driver, int ordinal) {
+  int device = 0;
+  driver.check(driver.cuDeviceGet(&device, ordinal), "cuDeviceGet");
+  char name[128] = {};
+  driver.check(driver.cuDeviceGetName(name, sizeof name - 1, device), "cuDeviceGetName");
+  Uuid uuid{};
+  driver.check(driver.cuDeviceGetUuid(&uuid, device), "cuDeviceGetUuid");
+  std::string text = "GPU-";
+  for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
+    text +=
+        fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid.bytes[i]);
+  }
+  std::size_t memory = 0;
+  driver.check(driver.cuDeviceTotalMem(&memory, device), "cuDeviceTotalMem");
+  return {{"ordinal", ordinal},
+          {"name", name},
+          {"target", fmt::format("sm_{}{}", attribute(driver, attribute_capability_major, device),
+                                 attribute(driver, attribute_capability_minor, device))},
+          {"uuid", text},
+          {"multiprocessors", attribute(driver, attribute_multiprocessors, device)},
+          {"memory_bytes", memory},
+          {"free_bytes", 0},
+          {"l2_bytes", attribute(driver, attribute_l2_bytes, device)},
+          {"shared_optin_bytes", attribute(driver, attribute_shared_optin, device)},
+          {"driver_version", driver.version},
+          {"pageable_access", attribute(driver, attribute_pageable_access, device) != 0}};
+}
+
+Device::Device(const Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {
+  int count = 0;
+  driver.check(driver.cuDeviceGetCount(&count), "cuDeviceGetCount");
+  if (ordinal < 0 || ordinal >= count) {
+    throw NoDriver(fmt::format("there is no CUDA device {}: the machine has {}", ordinal, count));
+  }
+  int device = 0;
+  driver.check(driver.cuDeviceGet(&device, ordinal), "cuDeviceGet");
+  if (attribute(driver, attribute_virtual_memory, device) == 0) {
+    throw NoDriver(fmt::format("CUDA device {} has no virtual memory management", ordinal));
+  }
+  description_ = describe_device(driver, ordinal);
+  multiprocessors_ = description_["multiprocessors"];
+  l2_bytes_ = description_["l2_bytes"];
+  shared_bytes_ = description_["shared_optin_bytes"];
+
+  ContextHandle context = nullptr;
+  driver.check(driver.cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
+  driver.check(driver.cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  driver.check(driver.cuCtxSetLimit(limit_printf_fifo, printf_bytes), "cuCtxSetLimit");
+  driver.check(driver.cuCtxSetLimit(limit_malloc_heap, malloc_heap_bytes), "cuCtxSetLimit");
+  // No lines may persist in the L2 cache. Devices without such lines refuse the limit.
+  driver.cuCtxSetLimit(limit_persisting_l2, 0);
+  constexpr unsigned non_blocking = 1;
+  driver.check(driver.cuStreamCreate(&stream_, non_blocking), "cuStreamCreate");
+  fence_ = make_event();
+  AllocationProperties properties;
+  properties.location.id = ordinal;
+  driver.check(driver.cuMemGetAllocationGranularity(&granule_, &properties, 0),
+               "cuMemGetAllocationGranularity");
+  description_["free_bytes"] = free_bytes();
+
+  ModuleHandle module = nullptr;
+  driver.check(driver.cuModuleLoadData(&module, kernels_ptx), "loading the executor's kernels");
+  for (const char* name : own_kernels) {
+    driver.check(driver.cuModuleGetFunction(&kernels_[name], module, name), name);
+  }
+  driver.check(driver.cuFuncSetAttribute(kernels_["ouroboros_scrub"], function_dynamic_shared,
+                                         static_cast<int>(shared_bytes_)),
+               "cuFuncSetAttribute");
+}
+
+std::size_t Device::free_bytes() const {
+  std::size_t available = 0;
+  std::size_t total = 0;
+  driver_.check(driver_.cuMemGetInfo(&available, &total), "cuMemGetInfo");
+  return available;
+}
+
+EventHandle Device::make_event() const {
+  EventHandle event = nullptr;
+  driver_.check(driver_.cuEventCreate(&event, 0), "cuEventCreate");
+  return event;
+}
+
+void Device::record(EventHandle event) const {
+  driver_.check(driver_.cuEventRecord(event, stream_), "cuEventRecord");
+}
+
+void Device::wait(EventHandle event, Clock::time_point deadline) const {
+  // Most kernels are short: ask without pause at first, then leave the processor to others.
+  const auto patient = Clock::now() + std::chrono::milliseconds{2};
+  for (;;) {
+    const int status = driver_.cuEventQuery(event);
+    if (status != status_not_ready) {
+      driver_.check(status, "the kernel");
+      return;
+    }
+    const auto now = Clock::now();
+    if (now > deadline) {
+      throw KernelHangs{};
+    }
+    if (now > patient) {
+      std::this_thread::sleep_for(std::chrono::microseconds{50});
+    }
+  }
+}
+
+void Device::wait(Clock::time_point deadline) const {
+  record(fence_);
+  wait(fence_, deadline);
+}
+
+double Device::microseconds(EventHandle start, EventHandle stop) const {
+  float milliseconds = 0;
+  driver_.check(driver_.cuEventElapsedTime(&milliseconds, start, stop), "cuEventElapsedTime");
+  return static_cast<double>(milliseconds) * 1e3;
+}
+
+void Device::launch_own(const char* name, unsigned grid, unsigned block, unsigned shared,
+                        void** parameters) const {
+  LaunchConfiguration configuration;
+  configuration.grid[0] = grid;
+  configuration.block[0] = block;
+  configuration.shared_bytes = shared;
+  configuration.stream = stream_;
+  driver_.check(driver_.cuLaunchKernelEx(&configuration, kernels_.at(name), parameters, nullptr),
+                name);
+}
+
+void Device::upload(Address to, const void* from, std::size_t bytes) const {
+  if (bytes != 0) {
+    driver_.check(driver_.cuMemcpyHtoDAsync(to, from, bytes, stream_), "copying to the device");
+  }
+}
+
+PhysicalHandle Device::take_pages(std::size_t bytes) {
+  if (const auto found = spare_.find(bytes); found != spare_.end()) {
+    const auto pages = found->second;
+    spare_.erase(found);
+    spare_bytes_ -= bytes;
+    return pages;
+  }
+  AllocationProperties properties;
+  properties.location.id = ordinal_;
+  PhysicalHandle pages = 0;
+  int status = driver_.cuMemCreate(&pages, bytes, &properties, 0);
+  if (status == status_out_of_memory && !spare_.empty()) {
+    trim();
+    status = driver_.cuMemCreate(&pages, bytes, &properties, 0);
+  }
+  if (status == status_out_of_memory) {
+    throw DriverError(status, fmt::format("{} MiB of GPU memory cannot be had, {} MiB are free",
+                                          bytes >> 20, free_bytes() >> 20));
+  }
+  driver_.check(status, "cuMemCreate");
+  return pages;
+}
+
+void Device::give_pages(PhysicalHandle pages, std::size_t bytes) noexcept {
+  if (spare_bytes_ + bytes > most_spare_bytes) {
+    driver_.cuMemRelease(pages);
+    return;
+  }
+  try {
+    spare_.emplace(bytes, pages);
+    spare_bytes_ += bytes;
+  } catch (...) {
+    driver_.cuMemRelease(pages);
+  }
+}
+
+void Device::trim() noexcept {
+  for (const auto& [bytes, pages] : spare_) {
+    driver_.cuMemRelease(pages);
+  }
+  spare_.clear();
+  spare_bytes_ = 0;
+}
+
+}  // namespace ouroboros::cuda

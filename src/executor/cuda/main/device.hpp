@@ -1,0 +1,91 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "executor/cuda/main/driver.hpp"
+
+namespace ouroboros::cuda {
+
+using Clock = std::chrono::steady_clock;
+
+/// What is known of a device without making a context on it.
+nlohmann::json describe_device(const Driver& driver, int ordinal);
+
+/// Where so much memory is free, who still lacks some asked for more than a device has, and no
+/// other program is to blame.
+inline constexpr std::size_t plenty_bytes = std::size_t{2} << 30;
+
+/// A kernel went past its time.
+struct KernelHangs {};
+
+/// One device with this process' only context, one stream, and our own kernels.
+class Device {
+ public:
+  Device(const Driver& driver, int ordinal);
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  [[nodiscard]] const Driver& driver() const noexcept { return driver_; }
+  [[nodiscard]] StreamHandle stream() const noexcept { return stream_; }
+  [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
+  [[nodiscard]] std::size_t granule() const noexcept { return granule_; }
+  [[nodiscard]] unsigned multiprocessors() const noexcept { return multiprocessors_; }
+  [[nodiscard]] std::size_t l2_bytes() const noexcept { return l2_bytes_; }
+  [[nodiscard]] unsigned shared_bytes() const noexcept { return shared_bytes_; }
+  [[nodiscard]] std::size_t free_bytes() const;
+  [[nodiscard]] const nlohmann::json& description() const noexcept { return description_; }
+
+  EventHandle make_event() const;
+  void record(EventHandle event) const;
+
+  /// Waits for an event. Throws `KernelHangs` after `deadline`, `DriverError` after a fault.
+  void wait(EventHandle event, Clock::time_point deadline) const;
+
+  /// Waits for everything that is in the stream.
+  void wait(Clock::time_point deadline) const;
+
+  [[nodiscard]] double microseconds(EventHandle start, EventHandle stop) const;
+
+  /// Enqueues one of our own kernels.
+  template <typename... Arguments>
+  void launch(const char* name, unsigned grid, unsigned block, unsigned shared,
+              Arguments... arguments) const {
+    void* parameters[] = {static_cast<void*>(&arguments)..., nullptr};
+    launch_own(name, grid, block, shared, parameters);
+  }
+
+  /// Enqueues a copy to the device; `from` may go at once. A copy outside of the stream would not
+  /// be over when a kernel in it begins.
+  void upload(Address to, const void* from, std::size_t bytes) const;
+
+  /// Whole granules of physical memory. Some of it is kept for the next who asks.
+  PhysicalHandle take_pages(std::size_t bytes);
+  void give_pages(PhysicalHandle pages, std::size_t bytes) noexcept;
+
+ private:
+  void trim() noexcept;
+  void launch_own(const char* name, unsigned grid, unsigned block, unsigned shared,
+                  void** parameters) const;
+
+  const Driver& driver_;
+  int ordinal_;
+  nlohmann::json description_;
+  StreamHandle stream_ = nullptr;
+  EventHandle fence_ = nullptr;
+  std::size_t granule_ = 0;
+  unsigned multiprocessors_ = 0;
+  std::size_t l2_bytes_ = 0;
+  unsigned shared_bytes_ = 0;
+  std::map<std::string, FunctionHandle> kernels_;
+  std::multimap<std::size_t, PhysicalHandle> spare_;
+  std::size_t spare_bytes_ = 0;
+};
+
+}  // namespace ouroboros::cuda

@@ -1,0 +1,257 @@
+// ouroboros-cuda-executor: replays launch plans on one CUDA device.
+//
+//   ouroboros-cuda-executor DEVICE     serves the socket that it inherits until it is closed
+//   ouroboros-cuda-executor --probe    sends what devices there are, and ends
+//
+// It runs no code of a candidate's on the host; on the device the candidate is hostile. Whatever
+// leaves the device in doubt (a fault, a kernel that hangs) ends the process after the answer.
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "executor/cuda/frame.hpp"
+#include "executor/cuda/main/hygiene.hpp"
+#include "executor/cuda/main/race.hpp"
+#include "executor/cuda/main/sweep.hpp"
+#include "ouroboros/error.hpp"
+
+namespace {
+
+using namespace ouroboros;
+using namespace ouroboros::cuda;
+using nlohmann::json;
+
+void wait_forever(int socket) {
+  pollfd ready{socket, POLLIN, 0};
+  poll(&ready, 1, -1);
+}
+
+json to_json(const Replay& replay) {
+  return {{"outcome", static_cast<int>(replay.outcome)},
+          {"evidence", replay.evidence},
+          {"elapsed_ns", replay.elapsed.count()},
+          {"wall_ns", replay.wall.count()}};
+}
+
+json load_failed(const std::string& evidence) {
+  Replay replay;
+  replay.outcome = Outcome::load_failed;
+  replay.evidence = evidence;
+  return to_json(replay);
+}
+
+std::vector<ArenaBuffer> arena_buffers(const json& list) {
+  std::vector<ArenaBuffer> buffers;
+  for (const auto& one : list) {
+    buffers.push_back({one.at(0), one.at(1), one.at(2), one.at(3), one.at(4)});
+  }
+  return buffers;
+}
+
+/// The plans that lie one after another in a frame's bytes.
+std::vector<LaunchPlan> plans(const Frame& frame) {
+  std::vector<LaunchPlan> result;
+  std::size_t at = 0;
+  for (const std::size_t size : frame.body.at("plans")) {
+    if (size > frame.bytes.size() - at) {
+      throw Error(ErrorCode::invalid_argument, "a plan is cut short");
+    }
+    result.push_back(LaunchPlan::parse(std::span(frame.bytes).subspan(at, size)));
+    at += size;
+  }
+  return result;
+}
+
+class Server {
+ public:
+  explicit Server(Device& device) : device_(device) {}
+
+  /// The answer to one request.
+  json answer(Frame& frame) {
+    const auto& body = frame.body;
+    const std::string what = body.at("do");
+    if (what == "open") {
+      return open(frame);
+    }
+    if (what == "open_race") {
+      return open_race(frame);
+    }
+    if (what == "close") {
+      return close();
+    }
+    if (what == "replay" && sweep_) {
+      return finish(sweep_->replay(body.at("call"), body.at("high"), body.at("seconds")));
+    }
+    if (what == "upload" && race_) {
+      race_->upload();
+      return json::object();
+    }
+    if (what == "block" && race_) {
+      return block(body);
+    }
+    if (what == "download" && race_) {
+      race_->download(body.at("arm"));
+      return json::object();
+    }
+    if (what == "calibrate" && race_) {
+      const auto result = race_->calibrate();
+      return {{"tick_ns", result.tick_ns},
+              {"empty_launch_us", result.empty_launch_us},
+              {"flush_us", result.flush_us},
+              {"copy_gbps", result.copy_gbps}};
+    }
+    throw Error(ErrorCode::internal, "the CUDA executor cannot '" + what + "' now");
+  }
+
+  /// Whether the device may be trusted no longer.
+  [[nodiscard]] bool doubtful() const noexcept { return doubtful_; }
+
+ private:
+  json open(Frame& frame) {
+    const auto begin = Clock::now();
+    try {
+      std::vector<Sweep::Call> calls;
+      auto parsed = plans(frame);
+      for (std::size_t i = 0; i < parsed.size(); ++i) {
+        calls.push_back({arena_buffers(frame.body.at("calls").at(i)), std::move(parsed[i])});
+      }
+      sweep_ = std::make_unique<Sweep>(device_, std::move(frame.descriptor), std::move(calls));
+    } catch (const LoadFailure& failure) {
+      return load_failed(failure.what());
+    }
+    Replay opening;
+    opening.wall = Clock::now() - begin;
+    return to_json(opening);
+  }
+
+  json open_race(Frame& frame) {
+    const auto begin = Clock::now();
+    try {
+      race_ = std::make_unique<Race>(device_, std::move(frame.descriptor),
+                                     arena_buffers(frame.body.at("buffers")), plans(frame));
+    } catch (const LoadFailure& failure) {
+      return load_failed(failure.what());
+    }
+    Replay opening;
+    opening.wall = Clock::now() - begin;
+    return to_json(opening);
+  }
+
+  json close() {
+    const auto begin = Clock::now();
+    sweep_.reset();
+    race_.reset();
+    const auto problem = clean(device_);
+    doubtful_ = !problem.empty();
+    const std::chrono::duration<double, std::milli> spent = Clock::now() - begin;
+    return {{"problem", problem}, {"milliseconds", spent.count()}};
+  }
+
+  json block(const json& body) {
+    const auto result =
+        race_->run(body.at("order").get<std::vector<std::size_t>>(), body.at("seconds"));
+    json samples = json::array();
+    for (const auto& one : result.samples) {
+      samples.push_back({one.latency_us, one.starved, one.same_as_first});
+    }
+    auto answer = finish(result.replay);
+    answer["samples"] = std::move(samples);
+    answer["arm"] = result.arm;
+    return answer;
+  }
+
+  json finish(const Replay& replay) {
+    doubtful_ = replay.outcome != Outcome::returned && replay.outcome != Outcome::load_failed;
+    return to_json(replay);
+  }
+
+  Device& device_;
+  std::unique_ptr<Sweep> sweep_;
+  std::unique_ptr<Race> race_;
+  bool doubtful_ = false;
+};
+
+json failure(ErrorCode code, const std::string& message) {
+  return {{"error", static_cast<int>(code)}, {"message", message}};
+}
+
+json probe() {
+  try {
+    const Driver driver;
+    int count = 0;
+    driver.check(driver.cuDeviceGetCount(&count), "cuDeviceGetCount");
+    json devices = json::array();
+    for (int i = 0; i < count; ++i) {
+      devices.push_back(describe_device(driver, i));
+    }
+    return {{"devices", devices}, {"reason", count == 0 ? "the driver sees no CUDA device" : ""}};
+  } catch (const std::exception& error) {
+    return {{"devices", json::array()}, {"reason", error.what()}};
+  }
+}
+
+/// Answers requests until the referee closes its end, or until the device is in doubt.
+void serve(Device& device) {
+  Server server(device);
+  while (!server.doubtful()) {
+    auto frame = receive_frame(socket_descriptor, wait_forever);
+    json reply;
+    bool lost = false;
+    try {
+      reply = server.answer(frame);
+    } catch (const Error& error) {
+      reply = failure(error.code(), error.what());
+      lost = error.code() == ErrorCode::executor_lost;
+    } catch (const DriverError& error) {
+      const bool memory = error.status == status_out_of_memory;
+      reply = failure(memory ? ErrorCode::out_of_memory : ErrorCode::executor_lost, error.what());
+      lost = !memory;
+    } catch (const KernelHangs&) {
+      reply = failure(ErrorCode::executor_lost, "the device does not answer");
+      lost = true;
+    } catch (const std::exception& error) {
+      reply = failure(ErrorCode::internal, error.what());
+    }
+    send_frame(socket_descriptor, reply);
+    if (lost) {
+      _exit(1);
+    }
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 2) {
+    return 2;
+  }
+  try {
+    if (std::string(arguments[1]) == "--probe") {
+      send_frame(socket_descriptor, probe());
+      return 0;
+    }
+    json refusal;
+    try {
+      const Driver driver;
+      Device device(driver, std::atoi(arguments[1]));
+      send_frame(socket_descriptor, device.description());
+      serve(device);
+    } catch (const NoDriver& error) {
+      refusal = failure(ErrorCode::unsupported, error.what());
+    } catch (const DriverError& error) {
+      const bool memory = error.status == status_out_of_memory;
+      refusal = failure(memory ? ErrorCode::out_of_memory : ErrorCode::unsupported, error.what());
+    }
+    if (!refusal.is_null()) {
+      send_frame(socket_descriptor, refusal);
+    }
+  } catch (const std::exception&) {
+    // The referee has closed its end: there is nobody left to tell.
+  }
+  // The context goes with the process. Destroying it first could wait for a kernel that hangs.
+  _exit(0);
+}

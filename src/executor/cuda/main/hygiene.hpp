@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "executor/cuda/main/device.hpp"
+
+namespace ouroboros::cuda {
+
+/// What stands between two candidates in one process, after modules and memory of the first are
+/// gone: shared memory and the L2 cache are scrubbed, and a kernel whose result is known is run.
+/// Returns what was wrong with the device, or nothing. Throws `DriverError` and `KernelHangs`.
+std::string clean(Device& device);
+
+}  // namespace ouroboros::cuda

@@ -1,0 +1,220 @@
+#include "executor/cuda/main/kernels.hpp"
+
+namespace ouroboros::cuda {
+
+const char* const kernels_ptx = R"ptx(
+.version 6.4
+.target sm_70
+.address_size 64
+
+.extern .shared .align 16 .b8 ouroboros_dynamic[];
+
+.visible .entry ouroboros_read(.param .u64 p_base, .param .u64 p_count, .param .u64 p_sink)
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<32>;
+  .reg .b64 %d<16>;
+  ld.param.u64 %d1, [p_base];
+  ld.param.u64 %d2, [p_count];
+  ld.param.u64 %d3, [p_sink];
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mad.lo.s32 %r4, %r1, %r2, %r3;
+  cvt.u64.u32 %d4, %r4;
+  mov.u32 %r5, %nctaid.x;
+  mul.lo.s32 %r6, %r5, %r2;
+  cvt.u64.u32 %d5, %r6;
+  shl.b64 %d6, %d5, 4;
+  mov.u32 %r7, 0;
+LOOP:
+  setp.ge.u64 %p1, %d4, %d2;
+  @%p1 bra DONE;
+  shl.b64 %d7, %d4, 4;
+  add.s64 %d8, %d1, %d7;
+  add.s64 %d9, %d8, %d6;
+  add.s64 %d10, %d9, %d6;
+  add.s64 %d11, %d10, %d6;
+  ld.global.v4.u32 {%r8, %r9, %r10, %r11}, [%d8];
+  ld.global.v4.u32 {%r12, %r13, %r14, %r15}, [%d9];
+  ld.global.v4.u32 {%r16, %r17, %r18, %r19}, [%d10];
+  ld.global.v4.u32 {%r20, %r21, %r22, %r23}, [%d11];
+  xor.b32 %r8, %r8, %r9;
+  xor.b32 %r10, %r10, %r11;
+  xor.b32 %r12, %r12, %r13;
+  xor.b32 %r14, %r14, %r15;
+  xor.b32 %r16, %r16, %r17;
+  xor.b32 %r18, %r18, %r19;
+  xor.b32 %r20, %r20, %r21;
+  xor.b32 %r22, %r22, %r23;
+  xor.b32 %r8, %r8, %r10;
+  xor.b32 %r12, %r12, %r14;
+  xor.b32 %r16, %r16, %r18;
+  xor.b32 %r20, %r20, %r22;
+  xor.b32 %r8, %r8, %r12;
+  xor.b32 %r16, %r16, %r20;
+  or.b32 %r24, %r8, %r16;
+  or.b32 %r7, %r7, %r24;
+  shl.b64 %d12, %d5, 2;
+  add.s64 %d4, %d4, %d12;
+  bra LOOP;
+DONE:
+  // The buffer is zero, so this never stores; the compiler cannot know that.
+  setp.eq.u32 %p2, %r7, 0;
+  @%p2 bra END;
+  st.global.u32 [%d3], %r7;
+END:
+  ret;
+}
+
+.visible .entry ouroboros_compare(.param .u64 p_a, .param .u64 p_b, .param .u64 p_bytes,
+                                  .param .u64 p_differing)
+{
+  .reg .pred %p<5>;
+  .reg .b32 %r<16>;
+  .reg .b64 %d<20>;
+  ld.param.u64 %d1, [p_a];
+  ld.param.u64 %d2, [p_b];
+  ld.param.u64 %d3, [p_bytes];
+  ld.param.u64 %d4, [p_differing];
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mad.lo.s32 %r4, %r1, %r2, %r3;
+  cvt.u64.u32 %d5, %r4;
+  mov.u32 %r5, %nctaid.x;
+  mul.lo.s32 %r6, %r5, %r2;
+  cvt.u64.u32 %d6, %r6;
+  shr.u64 %d7, %d3, 2;
+  mov.u64 %d8, 0;
+  mov.u64 %d9, %d5;
+WORDS:
+  setp.ge.u64 %p1, %d9, %d7;
+  @%p1 bra TAIL;
+  shl.b64 %d10, %d9, 2;
+  add.s64 %d11, %d1, %d10;
+  add.s64 %d12, %d2, %d10;
+  ld.global.u32 %r7, [%d11];
+  ld.global.u32 %r8, [%d12];
+  setp.eq.u32 %p2, %r7, %r8;
+  selp.u64 %d13, 0, 1, %p2;
+  add.s64 %d8, %d8, %d13;
+  add.s64 %d9, %d9, %d6;
+  bra WORDS;
+TAIL:
+  // The last one to three bytes, one for each of the first threads.
+  shl.b64 %d14, %d7, 2;
+  add.s64 %d15, %d14, %d5;
+  setp.ge.u64 %p3, %d15, %d3;
+  @%p3 bra SUM;
+  add.s64 %d11, %d1, %d15;
+  add.s64 %d12, %d2, %d15;
+  ld.global.u8 %r7, [%d11];
+  ld.global.u8 %r8, [%d12];
+  setp.eq.u32 %p2, %r7, %r8;
+  selp.u64 %d13, 0, 1, %p2;
+  add.s64 %d8, %d8, %d13;
+SUM:
+  setp.eq.u64 %p4, %d8, 0;
+  @%p4 bra END;
+  red.global.add.u64 [%d4], %d8;
+END:
+  ret;
+}
+
+.visible .entry ouroboros_canary(.param .u64 p_base, .param .u64 p_bytes, .param .u32 p_pattern,
+                                 .param .u64 p_result)
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<16>;
+  .reg .b64 %d<16>;
+  ld.param.u64 %d1, [p_base];
+  ld.param.u64 %d2, [p_bytes];
+  ld.param.u32 %r1, [p_pattern];
+  ld.param.u64 %d3, [p_result];
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mov.u32 %r4, %tid.x;
+  mad.lo.s32 %r5, %r2, %r3, %r4;
+  cvt.u64.u32 %d4, %r5;
+  mov.u32 %r6, %nctaid.x;
+  mul.lo.s32 %r7, %r6, %r3;
+  cvt.u64.u32 %d5, %r7;
+LOOP:
+  setp.ge.u64 %p1, %d4, %d2;
+  @%p1 bra END;
+  add.s64 %d6, %d1, %d4;
+  ld.global.u8 %r8, [%d6];
+  cvt.u32.u64 %r9, %d6;
+  and.b32 %r9, %r9, 3;
+  shl.b32 %r9, %r9, 3;
+  shr.u32 %r10, %r1, %r9;
+  and.b32 %r10, %r10, 255;
+  setp.eq.u32 %p2, %r8, %r10;
+  @%p2 bra NEXT;
+  red.global.add.u64 [%d3], 1;
+  red.global.min.u64 [%d3+8], %d4;
+  red.global.max.u64 [%d3+16], %d4;
+NEXT:
+  add.s64 %d4, %d4, %d5;
+  bra LOOP;
+END:
+  ret;
+}
+
+.visible .entry ouroboros_scrub(.param .u32 p_bytes)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<8>;
+  ld.param.u32 %r1, [p_bytes];
+  mov.u32 %r2, %tid.x;
+  shl.b32 %r2, %r2, 2;
+  mov.u32 %r3, %ntid.x;
+  shl.b32 %r3, %r3, 2;
+  mov.u32 %r4, ouroboros_dynamic;
+  mov.u32 %r5, 0;
+LOOP:
+  setp.ge.u32 %p1, %r2, %r1;
+  @%p1 bra END;
+  add.u32 %r6, %r4, %r2;
+  st.volatile.shared.u32 [%r6], %r5;
+  add.u32 %r2, %r2, %r3;
+  bra LOOP;
+END:
+  ret;
+}
+
+.visible .entry ouroboros_sentinel(.param .u64 p_out, .param .u32 p_seed)
+{
+  .shared .align 4 .b8 words[1024];
+  .reg .b32 %r<20>;
+  .reg .b64 %d<4>;
+  ld.param.u64 %d1, [p_out];
+  ld.param.u32 %r1, [p_seed];
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mov.u32 %r4, %tid.x;
+  mad.lo.s32 %r5, %r2, %r3, %r4;
+  mul.lo.u32 %r6, %r5, 0x9e3779b1;
+  xor.b32 %r7, %r6, %r1;
+  mov.u32 %r8, words;
+  shl.b32 %r9, %r4, 2;
+  add.u32 %r10, %r8, %r9;
+  st.shared.u32 [%r10], %r7;
+  bar.sync 0;
+  xor.b32 %r11, %r9, 4;
+  add.u32 %r12, %r8, %r11;
+  ld.shared.u32 %r13, [%r12];
+  mul.wide.u32 %d2, %r5, 4;
+  add.s64 %d3, %d1, %d2;
+  st.global.u32 [%d3], %r13;
+  ret;
+}
+
+.visible .entry ouroboros_empty()
+{
+  ret;
+}
+)ptx";
+
+}  // namespace ouroboros::cuda

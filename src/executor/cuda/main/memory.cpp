@@ -1,0 +1,274 @@
+#include "executor/cuda/main/memory.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <random>
+
+#include "ouroboros/error.hpp"
+
+namespace ouroboros::cuda {
+namespace {
+
+/// What cudaMalloc promises, and library kernels rely on for their workspaces.
+constexpr std::uint64_t private_alignment = 256;
+
+constexpr auto patience = std::chrono::seconds{60};
+
+std::uint32_t fresh_pattern() {
+  static std::mt19937 random{std::random_device{}()};
+  // A quiet NaN in float32, and in float16 and bfloat16 in its upper half.
+  return 0x7fc00000U | (static_cast<std::uint32_t>(random()) & 0x003fffffU);
+}
+
+}  // namespace
+
+ArenaPages::ArenaPages(int file, const ArenaBuffer& buffer) {
+  void* mapping = mmap(nullptr, buffer.pages, buffer.output ? PROT_READ | PROT_WRITE : PROT_READ,
+                       MAP_SHARED | MAP_POPULATE, file, static_cast<off_t>(buffer.at));
+  if (mapping == MAP_FAILED) {
+    throw Error(ErrorCode::out_of_memory, fmt::format("{} bytes of the arena cannot be mapped: {}",
+                                                      buffer.pages, std::strerror(errno)));
+  }
+  bytes_ = {static_cast<std::byte*>(mapping), buffer.pages};
+}
+
+ArenaPages::~ArenaPages() {
+  if (!bytes_.empty()) {
+    munmap(bytes_.data(), bytes_.size());
+  }
+}
+
+Memory::Memory(Device& device, int arena, const std::vector<ArenaBuffer>& buffers,
+               const std::vector<const LaunchPlan*>& plans, bool high)
+    : device_(device), plans_(plans), high_(high), results_(device, sizeof(CanaryResult)) {
+  for (const auto& buffer : buffers) {
+    ArenaPages pages(arena, buffer);
+    auto range = std::make_unique<Range>(device, buffer.pages);
+    const Address first_page = high ? range->end() - buffer.pages : range->begin();
+    const Address first = first_page + (high ? buffer.high : 0);
+    shared_.push_back({buffer, std::move(pages), std::move(range), first_page, first});
+  }
+  std::vector<std::uint64_t> sizes;
+  for (const auto* plan : plans_) {
+    auto& states = states_.emplace_back();
+    for (std::size_t i = 0; i < plan->buffers.size(); ++i) {
+      const auto& buffer = plan->buffers[i];
+      const bool shared = buffer.role == PlanRole::input || buffer.role == PlanRole::output;
+      const bool fits = i < shared_.size()
+                            ? shared && buffer.bytes == buffers[i].bytes &&
+                                  (buffer.role == PlanRole::output) == buffers[i].output
+                            : !shared;
+      if (!fits) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("buffer {} ('{}') of the plan is not the call's", i, buffer.name));
+      }
+      if (i < shared_.size()) {
+        continue;
+      }
+      const std::size_t index = i - shared_.size();
+      sizes.resize(std::max(sizes.size(), index + 1));
+      sizes[index] = std::max(sizes[index], buffer.bytes);
+      if (buffer.role == PlanRole::state) {
+        const auto& image = plan->images.at(buffer.image.value());
+        states.push_back({index, image.bytes, std::make_unique<Range>(device, image.bytes.size())});
+        device.upload(states.back().pristine->begin(), image.bytes.data(), image.bytes.size());
+        device.wait(Clock::now() + patience);
+        states.back().pristine->allow(Access::read);
+      }
+    }
+    if (plan->buffers.size() < shared_.size()) {
+      throw Error(ErrorCode::invalid_argument, fmt::format("the plan has {} buffers, the call {}",
+                                                           plan->buffers.size(), shared_.size()));
+    }
+  }
+  for (const auto bytes : sizes) {
+    private_.push_back({std::make_unique<Range>(device, bytes)});
+  }
+}
+
+Address Memory::private_address(std::size_t index, std::uint64_t bytes) const {
+  const auto& range = *private_[index].range;
+  const auto padded = (bytes + private_alignment - 1) / private_alignment * private_alignment;
+  return high_ ? range.end() - padded : range.begin();
+}
+
+std::vector<Address> Memory::addresses(std::size_t plan) const {
+  std::vector<Address> result;
+  for (const auto& one : shared_) {
+    result.push_back(one.first);
+  }
+  const auto& buffers = plans_[plan]->buffers;
+  for (std::size_t i = shared_.size(); i < buffers.size(); ++i) {
+    result.push_back(private_address(i - shared_.size(), buffers[i].bytes));
+  }
+  return result;
+}
+
+void Memory::upload() {
+  const auto& driver = device_.driver();
+  canary_ = fresh_pattern();
+  for (auto& one : shared_) {
+    one.range->allow(Access::read_write);
+    one.range->fill(one.range->begin(), one.first_page, canary_);
+    one.range->fill(one.first_page + one.buffer.pages, one.range->end(), canary_);
+    device_.upload(one.first_page, one.pages.bytes().data(), one.pages.bytes().size());
+  }
+  for (const auto& one : private_) {
+    one.range->fill(one.range->begin(), one.range->end(), canary_);
+  }
+  for (std::size_t plan = 0; plan < plans_.size() && plans_.size() == 1; ++plan) {
+    for (const auto& state : states_[plan]) {
+      driver.check(
+          driver.cuMemcpyDtoDAsync(private_address(state.buffer, state.image.size()),
+                                   state.pristine->begin(), state.image.size(), device_.stream()),
+          "restoring a state");
+    }
+  }
+  device_.wait(Clock::now() + patience);
+  for (auto& one : shared_) {
+    if (!one.buffer.output) {
+      one.range->allow(Access::read);
+    }
+  }
+}
+
+void Memory::download() const {
+  const auto& driver = device_.driver();
+  for (const auto& one : shared_) {
+    if (one.buffer.output) {
+      driver.check(
+          driver.cuMemcpyDtoH(one.pages.bytes().data(), one.first_page, one.pages.bytes().size()),
+          "copying from the device");
+    }
+  }
+}
+
+void Memory::reset(std::size_t plan, std::uint32_t pattern) const {
+  const auto& driver = device_.driver();
+  const auto stream = device_.stream();
+  for (const auto& one : shared_) {
+    if (one.buffer.output) {
+      const auto words = one.buffer.bytes / 4;
+      one.range->fill(one.first, one.first + words * 4, pattern);
+      if (const auto rest = one.buffer.bytes % 4; rest != 0) {
+        driver.check(driver.cuMemsetD8Async(one.first + words * 4,
+                                            static_cast<unsigned char>(pattern), rest, stream),
+                     "poisoning");
+      }
+    }
+  }
+  const auto& buffers = plans_[plan]->buffers;
+  for (std::size_t i = shared_.size(); i < buffers.size(); ++i) {
+    if (buffers[i].role == PlanRole::scratch) {
+      const auto first = private_address(i - shared_.size(), buffers[i].bytes);
+      private_[i - shared_.size()].range->fill(first, first + buffers[i].bytes / 4 * 4, pattern);
+    }
+  }
+  for (const auto& state : states_[plan]) {
+    driver.check(driver.cuMemcpyDtoDAsync(private_address(state.buffer, state.image.size()),
+                                          state.pristine->begin(), state.image.size(), stream),
+                 "restoring a state");
+  }
+}
+
+std::vector<Memory::Part> Memory::forbidden(std::size_t plan) const {
+  std::vector<Part> parts;
+  const auto add = [&parts](const Range& range, Address first, Address end,
+                            const std::string& what) {
+    parts.push_back({end, range.end(), "past the end of " + what});
+    parts.push_back({range.begin(), first, "before the beginning of " + what});
+  };
+  for (std::size_t i = 0; i < shared_.size(); ++i) {
+    const auto& one = shared_[i];
+    if (one.buffer.output) {
+      add(*one.range, one.first_page, one.first_page + one.buffer.pages,
+          fmt::format("the pages of output '{}'", plans_[plan]->buffers[i].name));
+    }
+  }
+  // A buffer of another arm may lie where this one has none: what is whose shows with one plan.
+  if (plans_.size() == 1) {
+    const auto& buffers = plans_[plan]->buffers;
+    for (std::size_t i = shared_.size(); i < buffers.size(); ++i) {
+      const auto first = private_address(i - shared_.size(), buffers[i].bytes);
+      add(*private_[i - shared_.size()].range, first, first + buffers[i].bytes,
+          fmt::format("{} '{}'", buffers[i].role == PlanRole::state ? "state" : "scratch",
+                      buffers[i].name));
+    }
+  }
+  return parts;
+}
+
+std::optional<std::string> Memory::damage(std::size_t plan) {
+  const auto& driver = device_.driver();
+  for (const auto& part : forbidden(plan)) {
+    if (part.from >= part.to) {
+      continue;
+    }
+    CanaryResult result;
+    device_.upload(results_.begin(), &result, sizeof result);
+    device_.launch("ouroboros_canary", device_.multiprocessors(), 1024, 0, part.from,
+                   part.to - part.from, canary_, results_.begin());
+    device_.wait(Clock::now() + patience);
+    driver.check(driver.cuMemcpyDtoH(&result, results_.begin(), sizeof result), "cuMemcpyDtoH");
+    if (result.bytes != 0) {
+      const bool after = part.where.starts_with("past");
+      return fmt::format("wrote out of bounds: {} bytes {}",
+                         after ? result.last + 1 : part.to - part.from - result.first, part.where);
+    }
+  }
+  return std::nullopt;
+}
+
+void Memory::make_room_for_outputs(std::size_t copies) {
+  kept_.resize(copies);
+  for (auto& ranges : kept_) {
+    for (const auto& one : shared_) {
+      if (one.buffer.output) {
+        ranges.push_back(std::make_unique<Range>(device_, one.buffer.bytes));
+      }
+    }
+  }
+}
+
+void Memory::keep_outputs(std::size_t copy) const {
+  const auto& driver = device_.driver();
+  std::size_t next = 0;
+  for (const auto& one : shared_) {
+    if (one.buffer.output) {
+      const auto& kept = *kept_[copy][next++];
+      if (one.buffer.bytes != 0) {
+        driver.check(
+            driver.cuMemcpyDtoDAsync(kept.begin(), one.first, one.buffer.bytes, device_.stream()),
+            "keeping an output");
+      }
+    }
+  }
+}
+
+void Memory::compare_outputs(std::size_t copy, Address counter) const {
+  std::size_t next = 0;
+  for (const auto& one : shared_) {
+    if (one.buffer.output) {
+      device_.launch("ouroboros_compare", device_.multiprocessors() * 2, 1024, 0, one.first,
+                     kept_[copy][next++]->begin(), one.buffer.bytes, counter);
+    }
+  }
+}
+
+void Memory::download_kept(std::size_t copy) const {
+  const auto& driver = device_.driver();
+  std::size_t next = 0;
+  for (const auto& one : shared_) {
+    if (one.buffer.output) {
+      driver.check(driver.cuMemcpyDtoH(one.pages.bytes().data() + (one.first - one.first_page),
+                                       kept_.at(copy).at(next++)->begin(), one.buffer.bytes),
+                   "copying from the device");
+    }
+  }
+}
+
+}  // namespace ouroboros::cuda

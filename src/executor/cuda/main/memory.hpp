@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "executor/cuda/main/kernels.hpp"
+#include "executor/cuda/main/range.hpp"
+#include "ouroboros/launch_plan.hpp"
+
+namespace ouroboros::cuda {
+
+/// One buffer of a call as the arena has it.
+struct ArenaBuffer {
+  std::uint64_t at = 0;     ///< Of its pages, in the arena's file.
+  std::uint64_t pages = 0;  ///< Bytes of its pages.
+  std::uint64_t bytes = 0;  ///< Of its elements.
+  std::uint64_t high = 0;   ///< Distance of the first element from the pages' start, placed high.
+  bool output = false;
+};
+
+/// The arena's pages of one buffer, mapped here.
+class ArenaPages {
+ public:
+  ArenaPages(int file, const ArenaBuffer& buffer);
+  ~ArenaPages();
+  ArenaPages(ArenaPages&& other) noexcept : bytes_(other.bytes_) { other.bytes_ = {}; }
+  ArenaPages(const ArenaPages&) = delete;
+  ArenaPages& operator=(const ArenaPages&) = delete;
+
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
+
+ private:
+  std::span<std::byte> bytes_;
+};
+
+/// The device memory of one call, for one plan or for several that take turns.
+///
+/// The arena's pages lie at one end of a range, all of them, so that the arena's slack is the
+/// device's slack too; what is left of the range holds a canary.
+class Memory {
+ public:
+  /// `plans` have the same inputs and outputs, which are the call's `buffers`. Throws
+  /// `std::invalid_argument` where they are not.
+  Memory(Device& device, int arena, const std::vector<ArenaBuffer>& buffers,
+         const std::vector<const LaunchPlan*>& plans, bool high);
+
+  /// Where the buffers of plan number `plan` begin.
+  [[nodiscard]] std::vector<Address> addresses(std::size_t plan) const;
+
+  /// Fills all that is no element, and scratch, with a fresh pattern; copies the arena's pages
+  /// here, and state; closes the inputs.
+  void upload();
+
+  /// Copies the outputs' pages to the arena.
+  void download() const;
+
+  /// Enqueues a new poison for outputs' elements and scratch, and state as it was.
+  void reset(std::size_t plan, std::uint32_t pattern) const;
+
+  /// What was written outside of the buffers of plan number `plan`, in words.
+  [[nodiscard]] std::optional<std::string> damage(std::size_t plan);
+
+  /// Makes memory for copies of the outputs.
+  void make_room_for_outputs(std::size_t copies);
+  /// Enqueues a copy of the outputs' elements to copy number `copy`.
+  void keep_outputs(std::size_t copy) const;
+  /// Enqueues a comparison of them; differences are added at `counter`.
+  void compare_outputs(std::size_t copy, Address counter) const;
+  /// Copies what was kept into the arena's elements.
+  void download_kept(std::size_t copy) const;
+
+ private:
+  struct Shared {  ///< An input or output.
+    ArenaBuffer buffer;
+    ArenaPages pages;
+    std::unique_ptr<Range> range;
+    Address first_page = 0;
+    Address first = 0;
+  };
+  struct Private {  ///< Scratch or state: the same pages for every plan.
+    std::unique_ptr<Range> range;
+  };
+  struct State {  ///< Of one plan: what a private buffer holds at first, read-only.
+    std::size_t buffer = 0;
+    std::span<const std::byte> image;
+    std::unique_ptr<Range> pristine;
+  };
+  struct Part {  ///< Bytes that nobody may write.
+    Address from = 0;
+    Address to = 0;
+    std::string where;
+  };
+
+  [[nodiscard]] Address private_address(std::size_t index, std::uint64_t bytes) const;
+  [[nodiscard]] std::vector<Part> forbidden(std::size_t plan) const;
+
+  Device& device_;
+  std::vector<const LaunchPlan*> plans_;
+  bool high_;
+  std::uint32_t canary_ = 0;
+  std::vector<Shared> shared_;
+  std::vector<Private> private_;
+  std::vector<std::vector<State>> states_;
+  std::vector<std::vector<std::unique_ptr<Range>>> kept_;  ///< By copy, then output.
+  Range results_;
+};
+
+}  // namespace ouroboros::cuda

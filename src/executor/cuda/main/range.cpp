@@ -1,0 +1,72 @@
+#include "executor/cuda/main/range.hpp"
+
+#include <algorithm>
+#include <random>
+
+namespace ouroboros::cuda {
+namespace {
+
+std::size_t round_up(std::size_t value, std::size_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Somewhere in 16 TiB that the driver does not use itself. Where it refuses, it chooses.
+Address random_address(std::size_t granule) {
+  constexpr Address first = 0x100000000000;
+  static std::mt19937_64 random{std::random_device{}()};
+  return first + random() % (std::uint64_t{1} << 44) / granule * granule;
+}
+
+}  // namespace
+
+Range::Range(Device& device, std::size_t bytes)
+    : device_(device), bytes_(round_up(std::max<std::size_t>(bytes, 1), device.granule())) {
+  const auto& driver = device.driver();
+  const std::size_t guard = device.granule();
+  driver.check(
+      driver.cuMemAddressReserve(&reserved_, bytes_ + 2 * guard, 0, random_address(guard), 0),
+      "cuMemAddressReserve");
+  begin_ = reserved_ + guard;
+  try {
+    pages_ = device.take_pages(bytes_);
+    driver.check(driver.cuMemMap(begin_, bytes_, 0, pages_, 0), "cuMemMap");
+  } catch (...) {
+    if (pages_ != 0) {
+      device.give_pages(pages_, bytes_);
+    }
+    driver.cuMemAddressFree(reserved_, bytes_ + 2 * guard);
+    throw;
+  }
+  allow(Access::read_write);
+}
+
+Range::~Range() {
+  // After a fault all of this fails; the process ends then, and takes the context with it.
+  const auto& driver = device_.driver();
+  if (driver.cuMemUnmap(begin_, bytes_) == status_success) {
+    device_.give_pages(pages_, bytes_);
+    driver.cuMemAddressFree(reserved_, bytes_ + 2 * device_.granule());
+  }
+}
+
+void Range::allow(Access access) {
+  if (access == access_) {
+    return;
+  }
+  const auto& driver = device_.driver();
+  AccessDescription description;
+  description.location.id = device_.ordinal();
+  description.access = access;
+  driver.check(driver.cuMemSetAccess(begin_, bytes_, &description, 1), "cuMemSetAccess");
+  access_ = access;
+}
+
+void Range::fill(Address from, Address to, std::uint32_t pattern) const {
+  if (from < to) {
+    const auto& driver = device_.driver();
+    driver.check(driver.cuMemsetD32Async(from, pattern, (to - from) / 4, device_.stream()),
+                 "cuMemsetD32Async");
+  }
+}
+
+}  // namespace ouroboros::cuda

@@ -1,0 +1,73 @@
+#include "executor/cuda/main/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include "executor/cuda/main/fault.hpp"
+#include "ouroboros/error.hpp"
+
+namespace ouroboros::cuda {
+
+Sweep::Sweep(Device& device, sandbox::Descriptor arena, std::vector<Call> calls)
+    : device_(device),
+      arena_(std::move(arena)),
+      modules_(device),
+      start_(device.make_event()),
+      stop_(device.make_event()) {
+  for (auto& call : calls) {
+    buffers_.push_back(std::move(call.buffers));
+    programs_.emplace_back(device, std::move(call.plan), modules_);
+  }
+}
+
+Replay Sweep::replay(std::size_t call, bool high, double seconds) {
+  const auto begin = Clock::now();
+  if (call >= programs_.size()) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("there is no call {}", call));
+  }
+  auto& program = programs_[call];
+  Memory memory(device_, arena_.get(), buffers_[call], {&program.plan()}, high);
+  Replay replay;
+  try {
+    program.bind(memory.addresses(0));
+  } catch (const LoadFailure& failure) {
+    replay.outcome = Outcome::load_failed;
+    replay.evidence = failure.what();
+    return replay;
+  }
+  memory.upload();
+  replay = run(program, seconds);
+  if (replay.outcome == Outcome::returned) {
+    if (const auto damage = memory.damage(0)) {
+      replay.outcome = Outcome::fault;
+      replay.evidence = *damage;
+    }
+    memory.download();
+  }
+  replay.wall = Clock::now() - begin;
+  return replay;
+}
+
+Replay Sweep::run(const Program& program, double seconds) {
+  Replay replay;
+  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                           std::chrono::duration<double>(seconds));
+  for (std::size_t i = 0; i < program.launches(); ++i) {
+    try {
+      device_.record(start_);
+      program.launch(i);
+      device_.record(stop_);
+      device_.wait(stop_, deadline);
+      replay.elapsed += std::chrono::duration_cast<std::chrono::nanoseconds>(
+          std::chrono::duration<double, std::micro>(device_.microseconds(start_, stop_)));
+    } catch (const DriverError& failure) {
+      return judge_failure(device_, failure, program.name(i));
+    } catch (const KernelHangs&) {
+      replay.outcome = Outcome::timeout;
+      replay.evidence = fmt::format("{} was still running after {:g} s", program.name(i), seconds);
+      return replay;
+    }
+  }
+  return replay;
+}
+
+}  // namespace ouroboros::cuda

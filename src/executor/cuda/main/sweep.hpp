@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "executor/cuda/main/memory.hpp"
+#include "executor/cuda/main/program.hpp"
+#include "ouroboros/executor.hpp"
+#include "sandbox/descriptor.hpp"
+
+namespace ouroboros::cuda {
+
+/// Calls of an arena, each with the plan that computes it: every replay is one run of one plan on
+/// fresh copies of the arena's pages.
+class Sweep {
+ public:
+  struct Call {
+    std::vector<ArenaBuffer> buffers;
+    LaunchPlan plan;
+  };
+
+  /// Throws `LoadFailure`.
+  Sweep(Device& device, sandbox::Descriptor arena, std::vector<Call> calls);
+
+  Replay replay(std::size_t call, bool high, double seconds);
+
+ private:
+  /// Runs the launches one after another, so that a fault names its launch.
+  Replay run(const Program& program, double seconds);
+
+  Device& device_;
+  sandbox::Descriptor arena_;
+  Modules modules_;
+  std::vector<std::vector<ArenaBuffer>> buffers_;
+  std::vector<Program> programs_;
+  EventHandle start_;
+  EventHandle stop_;
+};
+
+}  // namespace ouroboros::cuda

@@ -1,0 +1,429 @@
+// The CUDA executor's real program and client over a driver that runs on the host: what they hand
+// over, what they notice, and how they end.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "cuda_plans.hpp"
+#include "ouroboros/error.hpp"
+#include "processes.hpp"
+
+using namespace ouroboros;
+using namespace ouroboros_test;
+
+namespace {
+
+constexpr std::int64_t count = 1000;  // 4000 bytes: 96 of slack on each page.
+constexpr Placement placements[] = {Placement::low, Placement::high};
+
+std::vector<std::byte> module() {
+  const std::string text = "fake module";
+  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+  return {bytes, bytes + text.size()};
+}
+
+CudaOptions options(bool reuse = false) {
+  CudaOptions result;
+  result.libcuda = OUROBOROS_GOOD_FAKE_CUDA;
+  result.reuse = reuse;
+  result.spare = false;
+  return result;
+}
+
+PlanBuilder builder() { return {count, module()}; }
+
+LaunchPlan plan_of(const std::string& function) {
+  auto plan = builder();
+  plan.kernel(function);
+  return plan.plan();
+}
+
+/// Pokes one byte, so many bytes from the output's first.
+LaunchPlan poke(std::int64_t offset) {
+  auto plan = builder();
+  plan.kernel("poke");
+  plan.number(offset);
+  return plan.plan();
+}
+
+/// One plan in an executor of its own.
+struct Fixture {
+  explicit Fixture(LaunchPlan plan, const CudaOptions& with = options())
+      : executor(CudaExecutor::start(with)), session(executor->open({plan}, call.arena())) {}
+
+  Replay run(Placement placement = Placement::low) const {
+    call.prepare(placement);
+    return session->replay(0, placement);
+  }
+
+  OneCall call{count};
+  std::unique_ptr<CudaExecutor> executor;
+  std::unique_ptr<Session> session;
+};
+
+}  // namespace
+
+TEST_CASE("a probe says what devices there are, or why there is none") {
+  const auto found = cuda_devices(OUROBOROS_GOOD_FAKE_CUDA);
+  REQUIRE(found.devices.size() == 1);
+  CHECK(found.reason.empty());
+  CHECK(found.devices[0].name == "Fake GPU");
+  CHECK(found.devices[0].target == "sm_90");
+  CHECK(found.devices[0].uuid == "GPU-abababab-abab-abab-abab-abababababab");
+  CHECK(found.devices[0].driver_version == 13000);
+
+  const auto missing = cuda_devices("/nowhere/libcuda.so.1");
+  CHECK(missing.devices.empty());
+  CHECK_THAT(missing.reason, ContainsSubstring("there is no NVIDIA driver"));
+
+  const auto old = cuda_devices(OUROBOROS_OLD_FAKE_CUDA);
+  CHECK(old.devices.empty());
+  CHECK_THAT(old.reason, ContainsSubstring("supports CUDA 11.4; 12.0 is needed"));
+}
+
+TEST_CASE("a driver that cannot live in the sandbox gets the file system, and that is said") {
+  auto with = options();
+  with.libcuda = OUROBOROS_CURIOUS_FAKE_CUDA;
+  const auto executor = CudaExecutor::start(with);
+  const OneCall call(count);
+  const auto session = executor->open({plan_of("scale")}, call.arena());
+  const auto isolation = session->isolation();
+  CHECK(isolation.landlock_abi == 0);
+  CHECK(isolation.level == "degraded");
+  REQUIRE_FALSE(isolation.missing.empty());
+  CHECK_THAT(isolation.missing.back(), ContainsSubstring("file system"));
+  call.prepare(Placement::low);
+  CHECK(session->replay(0, Placement::low).outcome == Outcome::returned);
+}
+
+TEST_CASE("an executor does not start without its device") {
+  auto wrong = options();
+  wrong.device = 3;
+  CHECK_THROWS_WITH(CudaExecutor::start(wrong), ContainsSubstring("there is no CUDA device 3"));
+  wrong = options();
+  wrong.libcuda = "/nowhere/libcuda.so.1";
+  CHECK_THROWS_AS(CudaExecutor::start(wrong), Error);
+}
+
+TEST_CASE("a plan of a fill and a kernel computes at both placements") {
+  auto plan = builder();
+  plan.launch(MemsetLaunch{{1, 0}, 0, 4, count});
+  plan.kernel("scale");
+  const Fixture fixture(plan.plan());
+  REQUIRE(fixture.session->opening().outcome == Outcome::returned);
+  CHECK(fixture.session->exports(0));
+  CHECK(fixture.executor->device().name == "Fake GPU");
+  for (const auto placement : placements) {
+    const auto replay = fixture.run(placement);
+    INFO(replay.evidence);
+    REQUIRE(replay.outcome == Outcome::returned);
+    CHECK(replay.elapsed.count() > 0);
+    CHECK(replay.wall > replay.elapsed);
+    CHECK(fixture.call.doubled(placement));
+    CHECK_FALSE(fixture.call.arena()->slack_damage(0, placement, OneCall::seed).has_value());
+  }
+}
+
+TEST_CASE("fills and copies of every width land where the plan says") {
+  auto plan = builder();
+  const auto scratch = plan.scratch(64);
+  plan.launch(MemsetLaunch{{scratch, 0}, 0x3f, 1, 4});
+  plan.launch(MemsetLaunch{{scratch, 4}, 0x3f80, 2, 2});
+  plan.launch(MemsetLaunch{{scratch, 8}, 0x40000000, 4, 2});
+  plan.launch(CopyLaunch{{1, 0}, {0, 0}, count * 4});
+  plan.launch(CopyLaunch{{1, 8}, {scratch, 0}, 16});
+  const Fixture fixture(plan.plan());
+  for (const auto placement : placements) {
+    REQUIRE(fixture.run(placement).outcome == Outcome::returned);
+    const auto values = fixture.call.output(placement);
+    CHECK(values[1] == OneCall::x(1));
+    std::uint32_t bits[2];
+    std::memcpy(bits, &values[2], sizeof bits);
+    CHECK(bits[0] == 0x3f3f3f3f);
+    CHECK(bits[1] == 0x3f803f80);
+    CHECK(values[4] == 2.0F);
+    CHECK(values[5] == 2.0F);
+    CHECK(values[6] == OneCall::x(6));
+  }
+}
+
+TEST_CASE("the sweep's checks see what a kernel did not write, and wrote beside the buffer") {
+  SECTION("an element left out") {
+    const Fixture fixture(plan_of("skip_tail"));
+    REQUIRE(fixture.run().outcome == Outcome::returned);
+    const auto unwritten = fixture.call.arena()->unwritten(0, Placement::low, OneCall::seed);
+    REQUIRE(unwritten.has_value());
+    CHECK_THAT(*unwritten, ContainsSubstring("from element 999 on"));
+  }
+  SECTION("a byte in the arena's slack") {
+    const Fixture fixture(poke(count * 4 + 10));
+    REQUIRE(fixture.run().outcome == Outcome::returned);
+    const auto damage = fixture.call.arena()->slack_damage(0, Placement::low, OneCall::seed);
+    CHECK(damage == "wrote 11 bytes past the end of output 'out'");
+  }
+}
+
+TEST_CASE("writes beyond the arena's pages are found by canaries or stopped by guards") {
+  constexpr std::int64_t granule = 2 << 20;
+  SECTION("past the pages, inside the granule") {
+    const Fixture fixture(poke(4096 + 99));
+    const auto replay = fixture.run();
+    CHECK(replay.outcome == Outcome::fault);
+    CHECK(replay.evidence ==
+          "wrote out of bounds: 100 bytes past the end of the pages of output 'out'");
+  }
+  SECTION("before the pages, inside the granule") {
+    const Fixture fixture(poke(-4096));
+    const auto replay = fixture.run(Placement::high);
+    CHECK(replay.outcome == Outcome::fault);
+    CHECK_THAT(replay.evidence, ContainsSubstring("before the beginning of the pages"));
+  }
+  SECTION("past the granule") {
+    const Fixture fixture(poke(granule));
+    const auto replay = fixture.run();
+    CHECK(replay.outcome == Outcome::fault);
+    CHECK_THAT(replay.evidence, ContainsSubstring("launch 0 (poke)"));
+    CHECK_THAT(replay.evidence, ContainsSubstring("700"));
+  }
+  SECTION("before the granule") {
+    const Fixture fixture(poke(-1));
+    CHECK(fixture.run(Placement::low).outcome == Outcome::fault);
+  }
+  SECTION("right past a scratch buffer") {
+    auto plan = builder();
+    const auto scratch = plan.scratch(100);
+    plan.kernel("scale");
+    plan.launch(MemsetLaunch{{scratch, 0}, 1, 1, 100});
+    plan.launch(MemsetLaunch{{scratch, 96}, 1, 1, 4});
+    const Fixture sound(plan.plan());
+    CHECK(sound.run(Placement::low).outcome == Outcome::returned);
+    CHECK(sound.run(Placement::high).outcome == Outcome::returned);
+  }
+}
+
+TEST_CASE("a write to an input is a fault that names the launch") {
+  auto plan = builder();
+  plan.kernel("scale");
+  plan.kernel("write_input");
+  const Fixture fixture(plan.plan());
+  const auto replay = fixture.run();
+  CHECK(replay.outcome == Outcome::fault);
+  CHECK_THAT(replay.evidence, ContainsSubstring("launch 1 (write_input)"));
+  // A session is single-use: the first outcome stands.
+  CHECK(fixture.run().evidence == replay.evidence);
+}
+
+TEST_CASE("a kernel that hangs ends as a timeout, and its process with it") {
+  auto with = options();
+  with.limits.replay_seconds = 0.2;
+  const Fixture fixture(plan_of("hang"), with);
+  const auto replay = fixture.run();
+  CHECK(replay.outcome == Outcome::timeout);
+  CHECK(replay.evidence == "launch 0 (hang) was still running after 0.2 s");
+  CHECK(children("ouroboros-cuda-").empty());
+}
+
+TEST_CASE("a trap is a fault; the next session has a fresh process") {
+  const auto executor = CudaExecutor::start(options(true));
+  const OneCall call(count);
+  for (int i = 0; i < 2; ++i) {
+    const auto bad = executor->open({plan_of("trap")}, call.arena());
+    call.prepare(Placement::low);
+    CHECK(bad->replay(0, Placement::low).outcome == Outcome::fault);
+    const auto good = executor->open({plan_of("scale")}, call.arena());
+    call.prepare(Placement::low);
+    CHECK(good->replay(0, Placement::low).outcome == Outcome::returned);
+    CHECK(call.doubled(Placement::low));
+  }
+}
+
+TEST_CASE("a module or function that cannot be loaded is the candidate's fault") {
+  const std::vector<std::byte> junk(64, std::byte{1});
+  PlanBuilder bad_module(count, junk);
+  bad_module.kernel("scale");
+  for (const auto& [plan, words] :
+       {std::pair{bad_module.plan(), "a module could not be loaded"},
+        std::pair{plan_of("no_such_kernel"), "no kernel 'no_such_kernel'"}}) {
+    const Fixture fixture(plan);
+    CHECK(fixture.session->opening().outcome == Outcome::load_failed);
+    CHECK_THAT(fixture.session->opening().evidence, ContainsSubstring(words));
+    CHECK_FALSE(fixture.session->exports(0));
+    CHECK(fixture.run().outcome == Outcome::load_failed);
+  }
+}
+
+TEST_CASE("memory that cannot be had and a process that dies are nobody's verdict") {
+  SECTION("memory") {
+    auto plan = builder();
+    plan.scratch(std::uint64_t{4} << 30);
+    plan.kernel("scale");
+    const Fixture fixture(plan.plan());
+    CHECK_THROWS_WITH(fixture.run(), ContainsSubstring("GPU memory cannot be had"));
+  }
+  SECTION("death") {
+    const Fixture fixture(plan_of("crash"));
+    CHECK_THROWS_WITH(fixture.run(), ContainsSubstring("died of signal 9"));
+    CHECK_THROWS_WITH(fixture.run(), ContainsSubstring("open another session"));
+  }
+  SECTION("cancelling") {
+    auto with = options();
+    bool stop = false;
+    with.cancelled = [&stop] { return stop; };
+    const Fixture fixture(plan_of("hang"), with);
+    stop = true;
+    CHECK_THROWS_WITH(fixture.run(), ContainsSubstring("cancelled"));
+    CHECK(children("ouroboros-cuda-").empty());
+  }
+}
+
+TEST_CASE("state is restored before every replay") {
+  auto plan = builder();
+  const auto state = plan.state(std::vector<std::byte>(64, std::byte{1}));
+  plan.kernel("count");
+  plan.pointer(state);
+  const Fixture fixture(plan.plan());
+  for (const auto placement : {Placement::low, Placement::low, Placement::high}) {
+    REQUIRE(fixture.run(placement).outcome == Outcome::returned);
+    CHECK(fixture.call.output(placement)[0] == static_cast<float>(0x01010102));
+  }
+}
+
+TEST_CASE("tensor maps, clusters and cooperative launches reach the driver") {
+  auto plan = builder();
+  auto& launch = plan.kernel("describe_map");
+  launch.cluster = {2, 1, 1};
+  launch.cooperative = true;
+  auto& map = plan.tensor_map(0, 48);
+  map.data_type = 7;
+  map.sizes = {count};
+  map.box = {8};
+  map.element_strides = {1};
+  const Fixture fixture(plan.plan());
+  const auto replay = fixture.run();
+  INFO(replay.evidence);
+  REQUIRE(replay.outcome == Outcome::returned);
+  std::uint64_t address = 0;
+  std::memcpy(&address, fixture.call.arena()->view(0, 1, Placement::low).data(), sizeof address);
+  CHECK(address != 0);
+  CHECK(address % 4096 == 0);
+  CHECK(fixture.call.output(Placement::low)[2] == 2.0F);  // Two attributes.
+}
+
+TEST_CASE("a device's prints go nowhere") {
+  const Fixture fixture(plan_of("printf_flood"));
+  CHECK(fixture.run().outcome == Outcome::returned);
+  CHECK(fixture.call.doubled(Placement::low));
+}
+
+TEST_CASE("one process serves many sessions, or each session has its own") {
+  for (const bool reuse : {true, false}) {
+    const auto executor = CudaExecutor::start(options(reuse));
+    const OneCall call(count);
+    std::vector<std::vector<pid_t>> processes;
+    for (int i = 0; i < 3; ++i) {
+      const auto session = executor->open({plan_of("scale")}, call.arena());
+      processes.push_back(children("ouroboros-cuda-"));
+      REQUIRE(processes.back().size() == 1);
+      call.prepare(Placement::low);
+      REQUIRE(session->replay(0, Placement::low).outcome == Outcome::returned);
+    }
+    CHECK((processes[0] == processes[1]) == reuse);
+    CHECK((processes[1] == processes[2]) == reuse);
+    CHECK((executor->hygiene_ms() > 0) == reuse);
+  }
+  CHECK(has_no_children());
+}
+
+TEST_CASE("a spare is started while a process is in use, and after a fault") {
+  for (const bool reuse : {true, false}) {
+    auto with = options(reuse);
+    with.spare = true;
+    const auto executor = CudaExecutor::start(with);
+    const OneCall call(count);
+    const auto session = executor->open({plan_of("trap")}, call.arena());
+    CHECK(children("ouroboros-").size() == (reuse ? 1 : 2));
+    call.prepare(Placement::low);
+    REQUIRE(session->replay(0, Placement::low).outcome == Outcome::fault);
+    CHECK(children("ouroboros-").size() == 1);
+  }
+  CHECK(has_no_children());
+}
+
+TEST_CASE("plans that are not the call's are refused") {
+  const auto executor = CudaExecutor::start(options());
+  const OneCall other(count + 1);
+  const auto session = executor->open({plan_of("scale")}, other.arena());
+  other.prepare(Placement::low);
+  CHECK_THROWS_WITH(session->replay(0, Placement::low), ContainsSubstring("is not the call's"));
+  CHECK_THROWS_AS(executor->open({}, other.arena()), Error);
+}
+
+TEST_CASE("arms take turns on the same memory") {
+  const auto executor = CudaExecutor::start(options());
+  const OneCall call(count);
+  auto twice = builder();
+  twice.kernel("scale", 1000);
+  twice.kernel("scale", 1000);
+  auto once = builder();
+  once.kernel("scale", 1000);
+  const auto race =
+      executor->open_race({once.plan(), twice.plan(), plan_of("unstable")}, call.arena());
+  REQUIRE(race->opening().outcome == Outcome::returned);
+  call.prepare(Placement::low);
+  race->upload();
+  const auto block = race->run_block({0, 1, 1, 0, 2, 2});
+  INFO(block.replay.evidence);
+  REQUIRE(block.replay.outcome == Outcome::returned);
+  REQUIRE(block.samples.size() == 6);
+  CHECK(block.samples[0].latency_us == Approx(2.0).epsilon(1e-3));
+  CHECK(block.samples[1].latency_us == Approx(4.0).epsilon(1e-3));
+  CHECK(std::none_of(block.samples.begin(), block.samples.end(),
+                     [](const auto& one) { return one.starved; }));
+  CHECK(block.samples[3].same_as_first);
+  CHECK(block.samples[4].same_as_first);
+  CHECK_FALSE(block.samples[5].same_as_first);
+  race->download(1);
+  CHECK(call.doubled(Placement::low));
+  CHECK_FALSE(call.arena()->slack_damage(0, Placement::low, OneCall::seed).has_value());
+
+  const auto calibration = race->calibrate();
+  CHECK(calibration.empty_launch_us > 0);
+  CHECK(calibration.flush_us > 0);
+}
+
+TEST_CASE("an arm that fails ends the race and is named") {
+  const auto executor = CudaExecutor::start(options());
+  const OneCall call(count);
+  const auto race = executor->open_race({plan_of("scale"), plan_of("trap")}, call.arena());
+  call.prepare(Placement::low);
+  race->upload();
+  const auto block = race->run_block({0, 1, 0});
+  CHECK(block.replay.outcome == Outcome::fault);
+  CHECK(block.arm == 1);
+  CHECK(race->run_block({0}).replay.outcome == Outcome::fault);
+  CHECK_THROWS_AS(race->upload(), Error);
+}
+
+TEST_CASE("state and scratch of arms are restored before every sample") {
+  const auto executor = CudaExecutor::start(options());
+  const OneCall call(count);
+  auto counting = builder();
+  const auto state = counting.state(std::vector<std::byte>(16, std::byte{0}));
+  counting.kernel("count");
+  counting.pointer(state);
+  auto other = builder();
+  const auto scratch = other.scratch(4096);
+  other.launch(MemsetLaunch{{scratch, 0}, 77, 4, 1024});
+  other.kernel("scale");
+  const auto race = executor->open_race({counting.plan(), other.plan()}, call.arena());
+  call.prepare(Placement::low);
+  race->upload();
+  const auto block = race->run_block({0, 1, 0, 1, 0});
+  REQUIRE(block.replay.outcome == Outcome::returned);
+  CHECK(block.samples[2].same_as_first);
+  CHECK(block.samples[4].same_as_first);
+  race->download(0);
+  CHECK(call.output(Placement::low)[0] == 1.0F);
+}

@@ -1,0 +1,459 @@
+// The CUDA executor on a real GPU: what its guards stop, how kernels' ends are told apart, and what
+// its clock says. Needs nvcc. The figures that it prints go into benchmarks/results.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "cuda_plans.hpp"
+#include "ouroboros/error.hpp"
+#include "processes.hpp"
+
+using namespace ouroboros;
+using namespace ouroboros_test;
+
+namespace {
+
+// A multiple of 16: placed high, the last element meets the guard.
+constexpr std::int64_t count = 16 * 6250;
+constexpr std::int64_t bytes = count * 4;
+constexpr Placement placements[] = {Placement::low, Placement::high};
+
+/// The test kernels for this machine's GPU, compiled once.
+const std::vector<std::byte>& cubin() {
+  static const auto image = [] {
+    const auto found = cuda_devices();
+    INFO(found.reason);
+    REQUIRE_FALSE(found.devices.empty());
+    const Folder folder;
+    const auto path = (folder.path() / "kernels.cubin").string();
+    const std::string command =
+        "PATH=$PATH:/usr/local/cuda/bin nvcc -cubin -arch=" + found.devices[0].target + " -o " +
+        path + " " + OUROBOROS_SOURCE_DIR + "/tests/cpp/cuda/executor_kernels.cu";
+    REQUIRE(std::system(command.c_str()) == 0);
+    std::ifstream file(path, std::ios::binary);
+    const std::vector<char> chars{std::istreambuf_iterator<char>(file), {}};
+    const auto* data = reinterpret_cast<const std::byte*>(chars.data());
+    return std::vector<std::byte>(data, data + chars.size());
+  }();
+  return image;
+}
+
+PlanBuilder builder(std::int64_t elements = count) { return {elements, cubin()}; }
+
+LaunchPlan plan_of(const std::string& function, std::uint32_t grid = 64) {
+  auto plan = builder();
+  plan.kernel(function, grid);
+  return plan.plan();
+}
+
+LaunchPlan touch(const std::string& function, std::int64_t offset) {
+  auto plan = builder();
+  plan.kernel(function, 1);
+  plan.number(offset);
+  return plan.plan();
+}
+
+/// One executor for all tests that leave it alive.
+CudaExecutor& shared_executor() {
+  static const auto executor = [] {
+    CudaOptions options;
+    options.reuse = true;
+    options.limits.replay_seconds = 1.0;
+    return CudaExecutor::start(options);
+  }();
+  return *executor;
+}
+
+struct Fixture {
+  explicit Fixture(const LaunchPlan& plan, std::int64_t elements = count)
+      : call(elements), session(shared_executor().open({plan}, call.arena())) {
+    INFO(session->opening().evidence);
+    REQUIRE(session->opening().outcome == Outcome::returned);
+  }
+
+  Replay run(Placement placement = Placement::low) const {
+    call.prepare(placement);
+    return session->replay(0, placement);
+  }
+
+  OneCall call;
+  std::unique_ptr<Session> session;
+};
+
+void require_doubled(const LaunchPlan& plan, std::int64_t elements = count) {
+  const Fixture fixture(plan, elements);
+  for (const auto placement : placements) {
+    const auto replay = fixture.run(placement);
+    INFO(replay.evidence);
+    REQUIRE(replay.outcome == Outcome::returned);
+    CHECK(replay.elapsed.count() > 0);
+    CHECK(fixture.call.doubled(placement));
+    CHECK_FALSE(fixture.call.arena()->slack_damage(0, placement, OneCall::seed).has_value());
+  }
+}
+
+double mean_log(const CudaBlock& block, std::size_t first, std::size_t second) {
+  return (std::log(block.samples[first].latency_us) + std::log(block.samples[second].latency_us)) /
+         2;
+}
+
+struct Ratio {
+  double value = 0;
+  double half_width = 0;  ///< Two standard errors, as a fraction.
+  double starved = 0;     ///< Fraction of samples.
+  double first_us = 0;
+};
+
+/// Arm 1 over arm 0 in randomised blocks.
+Ratio ratio(CudaRace& race, const OneCall& call, int blocks) {
+  std::vector<double> logs;
+  double starved = 0;
+  Ratio result;
+  call.prepare(Placement::low);
+  race.upload();
+  race.run_block({0, 1, 0, 1, 0, 1, 0, 1});  // Clocks and caches settle.
+  std::uint32_t coin = 12345;
+  for (int i = 0; i < blocks; ++i) {
+    coin = coin * 1664525u + 1013904223u;
+    const bool flip = (coin >> 31) != 0;
+    const auto block = race.run_block(flip ? std::vector<std::size_t>{1, 0, 0, 1}
+                                           : std::vector<std::size_t>{0, 1, 1, 0});
+    INFO(block.replay.evidence);
+    REQUIRE(block.replay.outcome == Outcome::returned);
+    const double outer = mean_log(block, 0, 3);
+    const double inner = mean_log(block, 1, 2);
+    logs.push_back(flip ? outer - inner : inner - outer);
+    result.first_us += block.samples[flip ? 1 : 0].latency_us / blocks;
+    for (const auto& sample : block.samples) {
+      CHECK(sample.same_as_first);
+      starved += sample.starved;
+    }
+  }
+  double mean = 0;
+  for (const double one : logs) mean += one / blocks;
+  double variance = 0;
+  for (const double one : logs) variance += (one - mean) * (one - mean) / (blocks - 1);
+  result.value = std::exp(mean);
+  result.half_width = 2 * std::sqrt(variance / blocks);
+  result.starved = starved / (4.0 * blocks);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("figures of the executor on this GPU", "[gpu]") {
+  using Clock = std::chrono::steady_clock;
+  const auto ms = [](Clock::duration time) {
+    return std::chrono::duration<double, std::milli>(time).count();
+  };
+  auto begin = Clock::now();
+  auto& executor = shared_executor();
+  const double start_ms = ms(Clock::now() - begin);
+  const auto& device = executor.device();
+  std::printf("device: %s %s %s, %d SMs, L2 %.1f MB, free %.1f GB, driver %d, pageable access %d\n",
+              device.name.c_str(), device.target.c_str(), device.uuid.c_str(),
+              device.multiprocessors, static_cast<double>(device.l2_bytes) / 1e6,
+              static_cast<double>(device.free_bytes) / 1e9, device.driver_version,
+              device.pageable_access);
+  std::printf("executor start: %.1f ms\n", start_ms);
+  {
+    const Fixture fixture(plan_of("scale"));
+    const auto& isolation = fixture.session->isolation();
+    std::printf("isolation: level %s, landlock %d, limits %d, namespaces", isolation.level.c_str(),
+                isolation.landlock_abi, isolation.resource_limits);
+    for (const auto& one : isolation.namespaces) std::printf(" %s", one.c_str());
+    std::printf("\n");
+    for (const auto& one : isolation.missing) std::printf("missing: %s\n", one.c_str());
+    std::printf("opening: %.2f ms\n",
+                static_cast<double>(fixture.session->opening().wall.count()) / 1e6);
+    for (int i = 0; i < 4; ++i) {
+      const auto replay = fixture.run(placements[i % 2]);
+      REQUIRE(replay.outcome == Outcome::returned);
+      std::printf("replay of 400 kB: device %.1f us, wall %.2f ms\n",
+                  static_cast<double>(replay.elapsed.count()) / 1e3,
+                  static_cast<double>(replay.wall.count()) / 1e6);
+    }
+  }
+  for (int i = 0; i < 3; ++i) {
+    begin = Clock::now();
+    const Fixture fixture(plan_of("scale"));
+    const double open_ms = ms(Clock::now() - begin);
+    REQUIRE(fixture.run().outcome == Outcome::returned);
+    std::printf("reused: open %.2f ms, hygiene %.2f ms\n", open_ms, executor.hygiene_ms());
+  }
+  {
+    constexpr std::int64_t large = 16 << 20;
+    auto plan = builder(large);
+    plan.kernel("scale", 1056);
+    const Fixture fixture(plan.plan(), large);
+    for (const auto placement : placements) {
+      const auto replay = fixture.run(placement);
+      REQUIRE(replay.outcome == Outcome::returned);
+      std::printf("replay of 64 MiB: device %.1f us, wall %.2f ms\n",
+                  static_cast<double>(replay.elapsed.count()) / 1e3,
+                  static_cast<double>(replay.wall.count()) / 1e6);
+    }
+  }
+  for (const bool spare : {false, true}) {
+    CudaOptions options;
+    options.spare = spare;
+    const auto fresh = CudaExecutor::start(options);
+    const OneCall call(count);
+    for (int i = 0; i < 4; ++i) {
+      begin = Clock::now();
+      const auto session = fresh->open({plan_of("scale")}, call.arena());
+      const double open_ms = ms(Clock::now() - begin);
+      for (int repeat = 0; repeat < 20; ++repeat) {
+        call.prepare(Placement::low);
+        REQUIRE(session->replay(0, Placement::low).outcome == Outcome::returned);
+      }
+      std::printf("fresh%s: open %.1f ms, with 20 replays %.1f ms\n", spare ? " with a spare" : "",
+                  open_ms, ms(Clock::now() - begin));
+    }
+  }
+  std::fflush(stdout);
+}
+
+TEST_CASE("kernels compute at both placements on a GPU", "[gpu]") {
+  require_doubled(plan_of("scale"));
+  SECTION("with a fill, a copy and scratch") {
+    auto plan = builder();
+    const auto scratch = plan.scratch(bytes);
+    plan.launch(CopyLaunch{{scratch, 0}, {0, 0}, bytes});
+    plan.launch(MemsetLaunch{{1, 0}, 0, 2, bytes / 2});
+    auto& launch = plan.kernel("scale", 64);
+    launch.pointers[0].target.buffer = scratch;
+    require_doubled(plan.plan());
+  }
+  SECTION("with an odd number of elements") {
+    auto plan = builder(1021);
+    plan.kernel("scale");
+    require_doubled(plan.plan(), 1021);
+  }
+  SECTION("with all of a block's shared memory") {
+    const auto most = static_cast<std::uint32_t>(shared_executor().device().shared_optin_bytes);
+    auto plan = builder(4096);
+    plan.kernel("through_shared", 1, 1024).shared_bytes = most;
+    plan.number(most / 4);
+    require_doubled(plan.plan(), 4096);
+  }
+  SECTION("with a cooperative launch") {
+    auto plan = builder();
+    const auto counter = plan.state(std::vector<std::byte>(4));
+    plan.kernel("meet", 132).cooperative = true;
+    plan.pointer(counter);
+    require_doubled(plan.plan());
+  }
+  SECTION("with a tensor map") {
+    auto plan = builder();
+    plan.kernel("copy_by_map", (count + 255) / 256, 256);
+    const auto kernels = kernel_resources(cubin());
+    const auto kernel = std::find_if(kernels.begin(), kernels.end(),
+                                     [](const auto& one) { return one.function == "copy_by_map"; });
+    REQUIRE(kernel != kernels.end());
+    auto& map = plan.tensor_map(0, kernel->parameters.at(3).offset);
+    map.data_type = 7;
+    map.sizes = {count};
+    map.box = {256};
+    map.element_strides = {1};
+    require_doubled(plan.plan());
+  }
+  SECTION("with prints that go nowhere") {
+    auto plan = builder(1024);
+    plan.kernel("print");
+    require_doubled(plan.plan(), 1024);
+  }
+  SECTION("with the device's heap") {
+    auto plan = builder(1024);
+    plan.kernel("allocate");
+    require_doubled(plan.plan(), 1024);
+  }
+}
+
+TEST_CASE("clusters are launched as the plan says on a GPU", "[gpu]") {
+  auto plan = builder(8 * 256);
+  plan.kernel("rank_in_cluster", 8).cluster = {4, 1, 1};
+  const Fixture fixture(plan.plan(), 8 * 256);
+  REQUIRE(fixture.run().outcome == Outcome::returned);
+  const auto values = fixture.call.output(Placement::low);
+  for (std::size_t block = 0; block < 8; ++block) {
+    CHECK(values[block * 256] == static_cast<float>(block % 4));
+  }
+}
+
+TEST_CASE("one byte outside a buffer is found or stopped on a GPU", "[gpu]") {
+  constexpr std::int64_t pages = (bytes + 4095) / 4096 * 4096;
+  struct Touch {
+    const char* kernel;
+    std::int64_t offset;
+    Placement placement;
+    const char* words;
+  };
+  for (const auto& one :
+       {Touch{"poke", -1, Placement::low, "700"}, Touch{"poke", bytes, Placement::high, "700"},
+        Touch{"peek", -1, Placement::low, "700"}, Touch{"peek", bytes, Placement::high, "700"},
+        Touch{"poke", pages, Placement::low, "wrote out of bounds: 1 bytes past"},
+        Touch{"poke", bytes - pages - 1, Placement::high, "wrote out of bounds: 1 bytes before"}}) {
+    INFO(one.kernel << " at " << one.offset);
+    const Fixture fixture(touch(one.kernel, one.offset));
+    const auto replay = fixture.run(one.placement);
+    CHECK(replay.outcome == Outcome::fault);
+    CHECK_THAT(replay.evidence, ContainsSubstring(one.words));
+  }
+  const Fixture fixture(touch("poke", bytes));
+  REQUIRE(fixture.run(Placement::low).outcome == Outcome::returned);
+  CHECK(fixture.call.arena()->slack_damage(0, Placement::low, OneCall::seed) ==
+        "wrote 1 bytes past the end of output 'out'");
+}
+
+TEST_CASE("how kernels end on a GPU", "[gpu]") {
+  struct End {
+    const char* kernel;
+    Outcome outcome;
+    const char* words;
+  };
+  for (const auto& one :
+       {End{"write_input", Outcome::fault, "700"}, End{"trap", Outcome::fault, "launch 0 (trap)"},
+        End{"fail_assertion", Outcome::fault, "710"}, End{"misaligned", Outcome::fault, "716"},
+        End{"hang", Outcome::timeout, "still running after 1 s"}}) {
+    INFO(one.kernel);
+    const Fixture fixture(plan_of(one.kernel));
+    const auto replay = fixture.run();
+    std::printf("%s: %s\n", one.kernel, replay.evidence.c_str());
+    CHECK(replay.outcome == one.outcome);
+    CHECK_THAT(replay.evidence, ContainsSubstring(one.words));
+  }
+  std::fflush(stdout);
+  require_doubled(plan_of("scale"));  // Afterwards all is well again.
+}
+
+TEST_CASE("what cannot be launched is the plan's fault on a GPU", "[gpu]") {
+  auto too_wide = builder();
+  too_wide.kernel("scale", 1, 2048);
+  const Fixture fixture(too_wide.plan());
+  CHECK(fixture.run().outcome == Outcome::fault);
+
+  auto missing = builder();
+  missing.kernel("no_such_kernel");
+  const OneCall call(count);
+  const auto session = shared_executor().open({missing.plan()}, call.arena());
+  CHECK(session->opening().outcome == Outcome::load_failed);
+  const PlanBuilder junk(count, std::vector<std::byte>(4096, std::byte{7}));
+  auto bad = junk;
+  bad.kernel("scale");
+  const auto other = shared_executor().open({bad.plan()}, call.arena());
+  CHECK(other->opening().outcome == Outcome::load_failed);
+  std::printf("junk module: %s\n", other->opening().evidence.c_str());
+}
+
+TEST_CASE("state is restored before every replay on a GPU", "[gpu]") {
+  auto plan = builder();
+  const auto state = plan.state(std::vector<std::byte>(16));
+  plan.kernel("count");
+  plan.pointer(state);
+  const Fixture fixture(plan.plan());
+  for (const auto placement : {Placement::low, Placement::low, Placement::high}) {
+    REQUIRE(fixture.run(placement).outcome == Outcome::returned);
+    CHECK(fixture.call.output(placement)[0] == 1.0F);
+  }
+}
+
+TEST_CASE("nothing in shared memory outlives a session on a GPU", "[gpu]") {
+  const auto most = static_cast<std::uint32_t>(shared_executor().device().shared_optin_bytes);
+  const auto plan = [&](const char* function, std::uint32_t size) {
+    auto one = builder();
+    one.kernel(function, 132, 1024).shared_bytes = size;
+    one.number(size / 4);
+    return one.plan();
+  };
+  {
+    const Fixture writer(plan("write_shared", most));
+    REQUIRE(writer.run().outcome == Outcome::returned);
+  }
+  const Fixture reader(plan("read_shared", most - 1024));
+  REQUIRE(reader.run().outcome == Outcome::returned);
+  const auto found = reader.call.output(Placement::low);
+  CHECK(std::all_of(found.begin(), found.begin() + 132, [](float one) { return one == 0; }));
+}
+
+TEST_CASE("a race measures what it should on a GPU", "[gpu]") {
+  const auto work = [](std::int64_t elements, std::uint32_t passes) {
+    auto plan = builder(elements);
+    plan.kernel("work", 1056);
+    plan.number(passes);
+    return plan.plan();
+  };
+  for (const std::int64_t elements : {count, std::int64_t{4} << 20, std::int64_t{16} << 20}) {
+    const OneCall call(elements);
+    const auto race =
+        shared_executor().open_race({work(elements, 1), work(elements, 1)}, call.arena());
+    REQUIRE(race->opening().outcome == Outcome::returned);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto same = ratio(*race, call, 64);
+    const std::chrono::duration<double, std::milli> spent =
+        std::chrono::steady_clock::now() - begin;
+    std::printf("A/A, %.1f MB each way: %.2f us, ratio %.5f +- %.5f, starved %.1f %%, %.0f ms\n",
+                static_cast<double>(elements) * 4e-6, same.first_us, same.value, same.half_width,
+                100 * same.starved, spent.count());
+    CHECK(std::abs(same.value - 1) < 0.01);
+    race->download(0);
+    CHECK(call.doubled(Placement::low));
+    if (elements == count) {
+      const auto calibration = race->calibrate();
+      std::printf(
+          "calibration: tick %.1f ns, empty launch %.2f us, flush %.1f us, copy %.0f GB/s\n",
+          calibration.tick_ns, calibration.empty_launch_us, calibration.flush_us,
+          calibration.copy_gbps);
+      CHECK(calibration.empty_launch_us < 20);
+    }
+  }
+  const OneCall call(1 << 24);
+  const auto race = shared_executor().open_race({work(1 << 24, 4), work(1 << 24, 8)}, call.arena());
+  const auto twice = ratio(*race, call, 32);
+  std::printf("twice the work: %.2f us, ratio %.4f +- %.4f, starved %.1f %%\n", twice.first_us,
+              twice.value, twice.half_width, 100 * twice.starved);
+  CHECK(twice.value == Approx(2).epsilon(0.1));
+  std::fflush(stdout);
+}
+
+TEST_CASE("a race of many launches, and of arms that misbehave, on a GPU", "[gpu]") {
+  auto many = builder();
+  for (int i = 0; i < 40; ++i) {
+    many.kernel("scale", 64);
+  }
+  const OneCall call(count);
+  {
+    const auto race = shared_executor().open_race({many.plan(), plan_of("unstable")}, call.arena());
+    call.prepare(Placement::low);
+    race->upload();
+    for (int i = 0; i < 5; ++i) {
+      race->run_block({0, 0, 0, 0});  // Finds how long a flush must be.
+    }
+    const auto block = race->run_block({0, 1, 0, 1});
+    REQUIRE(block.replay.outcome == Outcome::returned);
+    std::printf("40 launches: %.1f us, starved %d\n", block.samples[2].latency_us,
+                block.samples[2].starved);
+    CHECK_FALSE(block.samples[2].starved);
+    CHECK(block.samples[2].same_as_first);
+    CHECK_FALSE(block.samples[3].same_as_first);
+  }
+  for (const char* kernel : {"trap", "hang"}) {
+    const auto race =
+        shared_executor().open_race({plan_of("scale"), plan_of(kernel)}, call.arena());
+    call.prepare(Placement::low);
+    race->upload();
+    const auto block = race->run_block({0, 1, 0});
+    CHECK(block.arm == 1);
+    CHECK(block.replay.outcome ==
+          (std::string(kernel) == "trap" ? Outcome::fault : Outcome::timeout));
+    std::printf("%s in a race: %s\n", kernel, block.replay.evidence.c_str());
+  }
+  std::fflush(stdout);
+}

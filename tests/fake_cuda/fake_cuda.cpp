@@ -1,0 +1,466 @@
+// A CUDA driver for machines without one: exactly the functions that the executor uses, on the
+// host's memory, with real inaccessible guards. "Device code" is a list of names; kernels are host
+// functions that run when they are launched. Time is counted, not measured.
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <csetjmp>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+
+#include "executor/cuda/main/driver.hpp"
+#include "executor/cuda/main/kernels.hpp"
+
+#ifndef FAKE_CUDA_VERSION
+#define FAKE_CUDA_VERSION 13000
+#endif
+
+using namespace ouroboros::cuda;
+
+#define OUROBOROS_EXPORT(field, symbol, parameters) \
+  extern "C" __attribute__((visibility("default"))) int symbol parameters;
+OUROBOROS_CUDA_DRIVER(OUROBOROS_EXPORT)
+
+namespace {
+
+constexpr std::size_t granule = std::size_t{2} << 20;
+constexpr std::size_t memory_bytes = std::size_t{1} << 30;
+constexpr int invalid_value = 1;
+constexpr int illegal_address = 700;
+constexpr int trapped = 719;
+
+struct Memory {
+  int file;
+  std::size_t bytes;
+};
+
+struct Event {
+  unsigned long number = 0;
+  unsigned long work = 0;  // What was enqueued before it.
+  double microseconds = 0;
+};
+
+/// What a launch hands to a kernel.
+struct Launch {
+  const LaunchConfiguration* configuration;
+  const unsigned char* parameters;
+
+  template <typename Type>
+  Type get(std::size_t at) const {
+    Type value;
+    std::memcpy(&value, parameters + at, sizeof value);
+    return value;
+  }
+  float* floats(std::size_t at) const { return reinterpret_cast<float*>(get<Address>(at)); }
+  unsigned threads() const { return configuration->grid[0] * configuration->block[0]; }
+};
+
+struct Device {
+  int status = 0;  // Sticky after a fault, as the real one's.
+  bool hangs = false;
+  std::size_t used = 0;
+  double microseconds = 0;
+  unsigned long recorded = 0;
+  unsigned long finished = 0;
+  unsigned long enqueued = 0;
+  unsigned long done = 0;  // Of what was enqueued, as far as the host can know.
+  std::map<PhysicalHandle, Memory> memory;
+  std::set<std::string> names;  // Function handles are pointers to these.
+};
+
+Device device;
+sigjmp_buf back;
+
+void on_signal(int) { siglongjmp(back, 1); }
+
+/// The host touches memory that something in the stream may still use: a mistake of the executor's,
+/// which shows on a real device only now and then.
+bool too_early() {
+  if (device.status == 0 && device.done < device.enqueued) {
+    device.status = illegal_address;
+  }
+  return device.status != 0;
+}
+
+/// Runs something that may touch what it must not; the device is broken for good when it does.
+template <typename Work>
+int guarded(const Work& work) {
+  if (device.status != 0) {
+    return device.status;
+  }
+  ++device.enqueued;
+  struct sigaction action{};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_NODEFER;
+  sigaction(SIGSEGV, &action, nullptr);
+  sigaction(SIGBUS, &action, nullptr);
+  if (sigsetjmp(back, 1) != 0) {
+    device.status = illegal_address;
+  } else {
+    work();
+  }
+  signal(SIGSEGV, SIG_DFL);
+  signal(SIGBUS, SIG_DFL);
+  return 0;  // Kernels run "later": what they did shows at the next query.
+}
+
+// Our own kernels, as kernels.hpp describes them.
+
+void compare(const Launch& launch) {
+  const auto* a = launch.get<const unsigned char*>(0);
+  const auto* b = launch.get<const unsigned char*>(8);
+  const auto bytes = launch.get<std::uint64_t>(16);
+  auto* differing = launch.get<std::uint64_t*>(24);
+  for (std::uint64_t at = 0; at < bytes; at += 4) {
+    const std::uint64_t size = bytes - at < 4 ? bytes - at : 4;
+    *differing += std::memcmp(a + at, b + at, size) != 0;
+  }
+}
+
+void canary(const Launch& launch) {
+  const auto base = launch.get<Address>(0);
+  const auto bytes = launch.get<std::uint64_t>(8);
+  const auto pattern = launch.get<std::uint32_t>(16);
+  auto* result = launch.get<CanaryResult*>(24);
+  for (std::uint64_t at = 0; at < bytes; ++at) {
+    const auto found = *reinterpret_cast<const unsigned char*>(base + at);
+    if (found != (pattern >> ((base + at) % 4 * 8) & 0xff)) {
+      ++result->bytes;
+      result->first = at < result->first ? at : result->first;
+      result->last = at > result->last ? at : result->last;
+    }
+  }
+}
+
+void sentinel(const Launch& launch) {
+  auto* out = launch.get<std::uint32_t*>(0);
+  for (std::uint32_t i = 0; i < launch.threads(); ++i) {
+    out[i] = (i ^ 1U) * 0x9e3779b1U ^ launch.get<std::uint32_t>(8);
+  }
+}
+
+// Candidates' kernels: input, output, number of elements, and what each needs more.
+
+void scale(const Launch& launch) {
+  for (std::uint32_t i = 0; i < launch.get<std::uint32_t>(16); ++i) {
+    launch.floats(8)[i] = launch.floats(0)[i] * 2;
+  }
+}
+
+void skip_tail(const Launch& launch) {
+  for (std::uint32_t i = 0; i + 1 < launch.get<std::uint32_t>(16); ++i) {
+    launch.floats(8)[i] = launch.floats(0)[i] * 2;
+  }
+}
+
+/// Writes one byte, `offset` bytes from the output's beginning.
+void poke(const Launch& launch) {
+  scale(launch);
+  launch.get<unsigned char*>(8)[launch.get<std::int64_t>(24)] = 0x5a;
+}
+
+void write_input(const Launch& launch) { *launch.floats(0) = 1; }
+
+/// Adds one to a counter that lies in the third buffer, and writes the counter.
+void count(const Launch& launch) {
+  auto* counter = launch.get<std::uint32_t*>(24);
+  ++*counter;
+  for (std::uint32_t i = 0; i < launch.get<std::uint32_t>(16); ++i) {
+    launch.floats(8)[i] = static_cast<float>(*counter);
+  }
+}
+
+/// Gives something else every time.
+void unstable(const Launch& launch) {
+  static float calls = 0;
+  scale(launch);
+  launch.floats(8)[0] = calls++;
+}
+
+/// Writes the first word of the tensor map in its parameters: the address that it describes.
+void describe_map(const Launch& launch) {
+  scale(launch);
+  const auto address = launch.get<std::uint64_t>(48);
+  std::memcpy(launch.floats(8), &address, sizeof address);
+  launch.floats(8)[2] = static_cast<float>(launch.configuration->attribute_count);
+}
+
+void hang(const Launch&) { device.hangs = true; }
+void trap(const Launch&) { device.status = trapped; }
+
+void printf_flood(const Launch& launch) {
+  scale(launch);
+  for (int i = 0; i < 100000; ++i) {
+    std::printf("a kernel prints this line, and it goes nowhere\n");
+  }
+}
+
+/// Pretends that the executor itself broke.
+void crash(const Launch&) { kill(getpid(), SIGKILL); }
+
+void nothing(const Launch&) {}
+
+const std::map<std::string, void (*)(const Launch&)> kernels = {{"ouroboros_read", nothing},
+                                                                {"ouroboros_compare", compare},
+                                                                {"ouroboros_canary", canary},
+                                                                {"ouroboros_scrub", nothing},
+                                                                {"ouroboros_sentinel", sentinel},
+                                                                {"ouroboros_empty", nothing},
+                                                                {"scale", scale},
+                                                                {"skip_tail", skip_tail},
+                                                                {"poke", poke},
+                                                                {"write_input", write_input},
+                                                                {"count", count},
+                                                                {"unstable", unstable},
+                                                                {"describe_map", describe_map},
+                                                                {"hang", hang},
+                                                                {"trap", trap},
+                                                                {"printf_flood", printf_flood},
+                                                                {"crash", crash}};
+
+template <typename Word>
+int fill(Address to, Word value, std::size_t count) {
+  return guarded([&] {
+    for (std::size_t i = 0; i < count; ++i) {
+      reinterpret_cast<Word*>(to)[i] = value;
+    }
+  });
+}
+
+}  // namespace
+
+int cuInit(unsigned) {
+#ifdef FAKE_CUDA_READS
+  constexpr int operating_system = 304;
+  return open(FAKE_CUDA_READS, O_RDONLY | O_CLOEXEC) >= 0 ? 0 : operating_system;
+#else
+  return 0;
+#endif
+}
+int cuDriverGetVersion(int* version) {
+  *version = FAKE_CUDA_VERSION;
+  return 0;
+}
+int cuGetErrorName(int status, const char** text) {
+  *text = status == illegal_address ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_OTHER";
+  return 0;
+}
+int cuGetErrorString(int, const char** text) {
+  *text = "an error of the fake driver";
+  return 0;
+}
+int cuDeviceGetCount(int* count) {
+  *count = 1;
+  return 0;
+}
+int cuDeviceGet(int* result, int ordinal) {
+  *result = ordinal;
+  return 0;
+}
+int cuDeviceGetName(char* name, int size, int) {
+  std::snprintf(name, static_cast<std::size_t>(size), "Fake GPU");
+  return 0;
+}
+int cuDeviceGetUuid_v2(Uuid* uuid, int) {
+  std::memset(uuid->bytes, 0xab, sizeof uuid->bytes);
+  return 0;
+}
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+  const std::map<int, int> values = {
+      {attribute_multiprocessors, 2},  {attribute_l2_bytes, 1 << 20},
+      {attribute_capability_major, 9}, {attribute_capability_minor, 0},
+      {attribute_pageable_access, 0},  {attribute_shared_optin, 232448},
+      {attribute_virtual_memory, 1}};
+  *value = values.at(attribute);
+  return 0;
+}
+int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
+  *bytes = memory_bytes;
+  return 0;
+}
+int cuDevicePrimaryCtxRetain(ContextHandle* context, int) {
+  *context = reinterpret_cast<ContextHandle>(&device);
+  return 0;
+}
+int cuCtxSetCurrent(ContextHandle) { return 0; }
+int cuCtxSetLimit(int, std::size_t) { return 0; }
+int cuCtxSynchronize() { return device.status; }
+int cuCtxResetPersistingL2Cache() { return device.status; }
+int cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total) {
+  *free_bytes = memory_bytes - device.used;
+  *total = memory_bytes;
+  return 0;
+}
+int cuMemGetAllocationGranularity(std::size_t* bytes, const AllocationProperties*, int) {
+  *bytes = granule;
+  return 0;
+}
+int cuMemAddressReserve(Address* address, std::size_t bytes, std::size_t, Address hint,
+                        std::uint64_t) {
+  void* range = mmap(reinterpret_cast<void*>(hint), bytes, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  *address = reinterpret_cast<Address>(range);
+  return range == MAP_FAILED ? status_out_of_memory : 0;
+}
+int cuMemAddressFree(Address address, std::size_t bytes) {
+  return munmap(reinterpret_cast<void*>(address), bytes) == 0 ? 0 : invalid_value;
+}
+int cuMemCreate(PhysicalHandle* handle, std::size_t bytes, const AllocationProperties*,
+                std::uint64_t) {
+  if (bytes % granule != 0) {
+    return invalid_value;
+  }
+  if (bytes > memory_bytes - device.used) {
+    return status_out_of_memory;
+  }
+  const int file = memfd_create("fake-device-memory", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) {
+    return status_out_of_memory;
+  }
+  device.used += bytes;
+  *handle = static_cast<PhysicalHandle>(file);
+  device.memory[*handle] = {file, bytes};
+  return 0;
+}
+int cuMemRelease(PhysicalHandle handle) {
+  const auto found = device.memory.find(handle);
+  if (found == device.memory.end()) {
+    return invalid_value;
+  }
+  close(found->second.file);
+  device.used -= found->second.bytes;
+  device.memory.erase(found);
+  return 0;
+}
+int cuMemMap(Address address, std::size_t bytes, std::size_t offset, PhysicalHandle handle,
+             std::uint64_t) {
+  void* mapped = mmap(reinterpret_cast<void*>(address), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED,
+                      device.memory.at(handle).file, static_cast<off_t>(offset));
+  return mapped == MAP_FAILED ? invalid_value : 0;
+}
+int cuMemUnmap(Address address, std::size_t bytes) {
+  if (too_early()) {
+    return device.status;
+  }
+  mmap(reinterpret_cast<void*>(address), bytes, PROT_NONE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  return 0;
+}
+int cuMemSetAccess(Address address, std::size_t bytes, const AccessDescription* access,
+                   std::size_t) {
+  if (too_early()) {
+    return device.status;
+  }
+  const int protection = access->access == Access::read ? PROT_READ : PROT_READ | PROT_WRITE;
+  return mprotect(reinterpret_cast<void*>(address), bytes, protection) == 0 ? 0 : invalid_value;
+}
+int cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, StreamHandle) {
+  return guarded([&] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
+}
+int cuMemcpyDtoH_v2(void* to, Address from, std::size_t bytes) {
+  if (!too_early()) {
+    guarded([&] { std::memcpy(to, reinterpret_cast<const void*>(from), bytes); });
+    --device.enqueued;
+  }
+  return device.status;
+}
+int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, StreamHandle) {
+  device.microseconds += 1 + static_cast<double>(bytes) * 1e-6;
+  return guarded([&] {
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  });
+}
+int cuMemsetD8Async(Address to, unsigned char value, std::size_t count, StreamHandle) {
+  return fill(to, value, count);
+}
+int cuMemsetD16Async(Address to, unsigned short value, std::size_t count, StreamHandle) {
+  return fill(to, value, count);
+}
+int cuMemsetD32Async(Address to, unsigned value, std::size_t count, StreamHandle) {
+  return fill(to, value, count);
+}
+int cuModuleLoadData(ModuleHandle* module, const void* image) {
+  constexpr int invalid_image = 200;
+  const auto* text = static_cast<const char*>(image);
+  *module = reinterpret_cast<ModuleHandle>(const_cast<char*>(text));
+  // A module of ours, PTX of the executor's, or a real cubin, of which the names alone count.
+  const bool known = std::strncmp(text, "fake", 4) == 0 || *text == '\n' ||
+                     std::strncmp(text,
+                                  "\x7f"
+                                  "ELF",
+                                  4) == 0;
+  return known ? 0 : invalid_image;
+}
+int cuModuleUnload(ModuleHandle) {
+  too_early();
+  return device.status;
+}
+int cuModuleGetFunction(FunctionHandle* function, ModuleHandle, const char* name) {
+  constexpr int not_found = 500;
+  if (!kernels.contains(name)) {
+    return not_found;
+  }
+  *function =
+      reinterpret_cast<FunctionHandle>(const_cast<std::string*>(&*device.names.insert(name).first));
+  return 0;
+}
+int cuFuncSetAttribute(FunctionHandle, int, int) { return 0; }
+int cuLaunchKernelEx(const LaunchConfiguration* configuration, FunctionHandle function,
+                     void** parameters, void** extra) {
+  const auto kernel = kernels.at(*reinterpret_cast<const std::string*>(function));
+  // The executor's own kernels come with pointers to their parameters, eight bytes apart here.
+  unsigned char own[64] = {};
+  const unsigned char* block = own;
+  if (extra != nullptr) {
+    block = static_cast<const unsigned char*>(extra[1]);
+  }
+  for (std::size_t i = 0; parameters != nullptr && parameters[i] != nullptr; ++i) {
+    std::memcpy(own + i * 8, parameters[i], 8);
+  }
+  device.microseconds += 1 + configuration->grid[0] * 0.001;
+  return guarded([&] { kernel({configuration, block}); });
+}
+int cuTensorMapEncodeTiled(TensorMap* map, int, std::uint32_t rank, void* address,
+                           const std::uint64_t*, const std::uint64_t*, const std::uint32_t*,
+                           const std::uint32_t*, int, int, int, int) {
+  map->opaque[0] = reinterpret_cast<Address>(address);
+  map->opaque[1] = rank;
+  return reinterpret_cast<Address>(address) % 16 == 0 ? 0 : invalid_value;
+}
+int cuStreamCreate(StreamHandle* stream, unsigned) {
+  *stream = reinterpret_cast<StreamHandle>(&device);
+  return 0;
+}
+int cuEventCreate(EventHandle* event, unsigned) {
+  *event = reinterpret_cast<EventHandle>(new Event);
+  return 0;
+}
+int cuEventRecord(EventHandle event, StreamHandle) {
+  *reinterpret_cast<Event*>(event) = {++device.recorded, device.enqueued, device.microseconds};
+  return device.status;
+}
+// The device is busy until the host asks for the last event: so a question about an earlier one
+// finds it unfinished, as behind a flush.
+int cuEventQuery(EventHandle event) {
+  if (device.status != 0) {
+    return device.status;
+  }
+  const auto number = reinterpret_cast<const Event*>(event)->number;
+  if (number == device.recorded && !device.hangs) {
+    device.finished = number;
+    device.done = reinterpret_cast<const Event*>(event)->work;
+  }
+  return number <= device.finished ? 0 : status_not_ready;
+}
+int cuEventElapsedTime(float* milliseconds, EventHandle start, EventHandle stop) {
+  *milliseconds = static_cast<float>((reinterpret_cast<const Event*>(stop)->microseconds -
+                                      reinterpret_cast<const Event*>(start)->microseconds) *
+                                     1e-3);
+  return 0;
+}

@@ -1,0 +1,110 @@
+"""The process that runs one candidate's code: it confines itself, then calls the operation."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import math
+import os
+import sys
+import tempfile
+import traceback
+from typing import Any, NoReturn
+
+from ouroboros.trace.zygote import confine
+from ouroboros.trace.zygote.frames import Frame, encode, pack
+from ouroboros.trace.zygote.job import MIB, Job
+
+__all__ = ["run"]
+
+_OPEN_FILES = 128
+
+
+def run(job: Job, result: int, supervisor: int, entered: list[str]) -> NoReturn:
+    """Runs `job` and writes two frames to `result`: what confines this process, and the outcome.
+
+    `entered` are the namespaces that the supervisor has made.
+    """
+    try:
+        os.setsid()
+        confine.die_with_parent(supervisor)
+        _write(result, ({"confinement": _confine(job, entered)}, []))
+        outcome = _call(job)
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
+        _write(result, outcome)
+    except BaseException:
+        os.write(2, traceback.format_exc().encode())
+        os._exit(1)
+    os._exit(0)
+
+
+def _confine(job: Job, entered: list[str]) -> dict[str, Any]:
+    missing = []
+    folder = job.scratch
+    os.chdir(folder)
+    os.environ.update(
+        HOME=folder, TMPDIR=folder, TEMP=folder, TMP=folder, XDG_CACHE_HOME=folder,
+        TRITON_HOME=folder, TRITON_CACHE_DIR=f"{folder}/cache",
+    )  # fmt: skip
+    tempfile.tempdir = None  # The zygote's own has been remembered there.
+    limits = job.limits
+    confine.hide_memory()
+    missing += confine.refuse_attributes()
+    if "user" in entered:
+        confine.drop_capabilities()
+    confine.set_limit("CORE", 0)
+    confine.set_limit("CPU", math.ceil(limits.seconds) + 1)
+    confine.set_limit("FSIZE", limits.file_mib * MIB)
+    confine.set_limit("NOFILE", _OPEN_FILES)
+    if job.base_address_space:
+        confine.set_limit("AS", job.base_address_space + limits.memory_mib * MIB)
+    else:
+        missing.append("a tracer's address space is not limited: /proc/self/statm is not readable")
+    if "user" in entered:
+        # A namespace of its own counts this tree alone. One more for the supervisor, which is of
+        # it, and one that it can see to be too many.
+        confine.set_limit("NPROC", limits.processes + 2)
+    abi = confine.restrict_files(job.readable, [folder, "/dev/null"])
+    if abi == 0:
+        missing.append("a tracer's file system is not restricted: Landlock is not available")
+    return {"landlock_abi": abi, "missing": missing}
+
+
+def _call(job: Job) -> Frame:
+    gc.enable()
+    name, _, function = job.operation.partition(":")
+    try:
+        operation = getattr(importlib.import_module(name), function)
+        blobs = [b""]
+        results = pack(operation({**job.request, "scratch": job.scratch}), blobs)
+        # What the candidate's process says is text to all but the one who reads it last.
+        blobs[0] = json.dumps(results).encode()
+        if sum(len(blob) for blob in blobs) > job.limits.result_mib * MIB:
+            message = f"the candidate's result is larger than {job.limits.result_mib} MiB"
+            return {"failure": "output_too_large", "message": message}, []
+        return {}, blobs
+    except MemoryError:
+        return {"failure": "out_of_memory", "message": "the candidate ran out of memory"}, []
+    except SystemExit as error:
+        return _crash(f"the candidate asked for the end of its process ({error.code!r})")
+    except BaseException as error:
+        return _crash(f"the tracer ended with {type(error).__name__}: {error}")
+
+
+def _crash(message: str) -> Frame:
+    document = {
+        "failure": "crashed",
+        "message": message[:2000],
+        "traceback": traceback.format_exc()[-20_000:],
+    }
+    return document, []
+
+
+def _write(descriptor: int, frame: Frame) -> None:
+    data = memoryview(encode(*frame))
+    while data:
+        data = data[os.write(descriptor, data) :]

@@ -1,0 +1,134 @@
+#include "ouroboros/tracer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "ouroboros/error.hpp"
+#include "trace/results.hpp"
+#include "trace/zygote.hpp"
+
+namespace ouroboros {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Lets a number of requests in at once.
+class Door {
+ public:
+  explicit Door(std::size_t places) : places_(places) {}
+
+  void enter(const std::function<bool()>& cancelled) {
+    std::unique_lock lock(mutex_);
+    while (places_ == 0) {
+      changed_.wait_for(lock, 20ms);
+      lock.unlock();
+      if (cancelled && cancelled()) {
+        throw Error(ErrorCode::cancelled, "cancelled before a candidate was traced");
+      }
+      lock.lock();
+    }
+    --places_;
+  }
+
+  void leave() {
+    const std::lock_guard lock(mutex_);
+    ++places_;
+    changed_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t places_;
+};
+
+class Place {
+ public:
+  Place(Door& door, const std::function<bool()>& cancelled) : door_(door) { door.enter(cancelled); }
+  ~Place() { door_.leave(); }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+ private:
+  Door& door_;
+};
+
+TracerOptions checked(TracerOptions options) {
+  if (options.command.empty() || !std::filesystem::path(options.command.front()).is_absolute()) {
+    throw Error(ErrorCode::invalid_argument,
+                "TracerOptions::command names no program by an absolute path");
+  }
+  if (options.concurrency == 0) {
+    options.concurrency = std::max(1U, std::thread::hardware_concurrency());
+  }
+  return options;
+}
+
+}  // namespace
+
+class Tracer::Impl {
+  /// Carries `work` out; once more, on a new zygote, when the first was lost over it.
+  template <class Work>
+  auto twice(const Work& work) {
+    try {
+      return work(*zygote());
+    } catch (const trace::Lost&) {
+    }
+    try {
+      return work(*zygote());
+    } catch (const trace::Lost& second) {
+      throw Error(ErrorCode::executor_lost,
+                  "the tracer's zygote was lost twice over one request: " + second.reason);
+    }
+  }
+
+ public:
+  explicit Impl(TracerOptions options)
+      : options_(checked(std::move(options))), door_(options_.concurrency) {}
+
+  std::vector<TraceResult> trace(const TraceRequest& request) {
+    if (request.source.size() > static_cast<std::size_t>(options_.limits.source_kib) * 1024) {
+      throw Error(ErrorCode::invalid_argument, "the source is larger than Limits::source_kib");
+    }
+    const Place place(door_, options_.cancelled);
+    const auto frame = trace::frame_of(request, options_.limits);
+    return twice([&](trace::Zygote& zygote) {
+      const auto reply = zygote.call(frame, options_.limits.compile_seconds);
+      return trace::results_of(reply, request.signatures.size(), zygote.isolation());
+    });
+  }
+
+  Isolation isolation() {
+    return twice([](trace::Zygote& zygote) { return zygote.isolation(); });
+  }
+
+ private:
+  std::shared_ptr<trace::Zygote> zygote() {
+    const std::lock_guard lock(mutex_);
+    if (!zygote_ || zygote_->lost()) {
+      zygote_.reset();
+      zygote_ = std::make_shared<trace::Zygote>(options_);
+    }
+    return zygote_;
+  }
+
+  const TracerOptions options_;
+  Door door_;
+  std::mutex mutex_;
+  std::shared_ptr<trace::Zygote> zygote_;
+};
+
+Tracer::Tracer(TracerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+
+Tracer::~Tracer() = default;
+
+std::vector<TraceResult> Tracer::trace(const TraceRequest& request) {
+  return impl_->trace(request);
+}
+
+Isolation Tracer::isolation() { return impl_->isolation(); }
+
+}  // namespace ouroboros

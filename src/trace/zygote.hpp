@@ -1,0 +1,73 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "ouroboros/tracer.hpp"
+#include "sandbox/descriptor.hpp"
+#include "sandbox/process.hpp"
+#include "trace/frames.hpp"
+#include "trace/scratch.hpp"
+
+namespace ouroboros::trace {
+
+/// A zygote died, or is as good as dead, before it replied.
+struct Lost {
+  std::string reason;
+};
+
+/// One zygote: a process in its sandbox, and a thread that sorts its replies.
+class Zygote {
+ public:
+  /// Starts it and waits until it is ready. Throws `Error` or `Lost`.
+  explicit Zygote(const TracerOptions& options);
+  ~Zygote();
+  Zygote(const Zygote&) = delete;
+  Zygote& operator=(const Zygote&) = delete;
+
+  /// Sends one request and waits for its reply. `seconds` is what the zygote grants the request.
+  /// Throws `Lost` and `Error{cancelled}`.
+  Frame call(const Frame& request, double seconds);
+
+  [[nodiscard]] bool lost();
+  [[nodiscard]] const Isolation& isolation() const noexcept { return process_->isolation(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void end();
+  void read();
+  bool read_frames();
+  bool read_complaints();
+  void read_last_words();
+  void send(std::uint64_t id, const std::vector<std::byte>& bytes, Clock::time_point deadline);
+  std::optional<Frame> wait(std::uint64_t id, Clock::time_point deadline, bool cancellable);
+  void lose(const std::string& reason);
+  std::string reason();
+
+  const TracerOptions& options_;
+  Scratch scratch_;
+  sandbox::Descriptor socket_;
+  sandbox::Descriptor complaints_;  ///< The zygote's standard error.
+  sandbox::Descriptor stop_;
+  std::optional<sandbox::Process> process_;
+
+  std::mutex sending_;
+  std::mutex mutex_;  ///< Of everything below.
+  std::condition_variable changed_;
+  std::map<std::uint64_t, std::optional<Frame>> replies_;
+  std::uint64_t next_id_ = 1;
+  std::string complaint_;
+  std::optional<std::string> lost_;
+
+  Decoder decoder_;
+  std::thread reader_;
+};
+
+}  // namespace ouroboros::trace

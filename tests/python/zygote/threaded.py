@@ -1,0 +1,5 @@
+"""Preloaded: something that leaves a thread behind."""
+
+import threading
+
+threading.Thread(target=threading.Event().wait, daemon=True).start()

@@ -1,0 +1,222 @@
+"""Live trace: what a function launches on this machine's GPU, as a launch plan.
+
+Any function that a CUDA graph can capture will do: Triton, PyTorch, compiled code, libraries.
+docs/live-trace.md says how it works and what it refuses.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import linecache
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ouroboros.trace.live_plan import OriginRule, Recipe, TraceRefusedError, make_plan
+from ouroboros.trace.live_session import Session, TensorSpec, UnavailableError, session
+
+__all__ = [
+    "TensorSpec",
+    "TraceRefusedError",
+    "UnavailableError",
+    "capture",
+    "capture_source",
+    "file_origin",
+]
+
+_MESSAGE_LIMIT = 2000
+
+
+def capture(
+    fn: Callable[..., Any],
+    inputs: Sequence[TensorSpec],
+    outputs: Sequence[str],
+    *,
+    language: str = "python",
+    origin: OriginRule = lambda file, function: "library",
+    warm_ups: int = 2,
+    seed: int = 0,
+    values: Callable[[Sequence[torch.Tensor]], None] | None = None,
+) -> bytes:
+    """Returns the launch plan of ``fn(*inputs)``.
+
+    The function is called ``warm_ups`` times on values, so that it compiles, tunes and loads what
+    it will, and then twice for captures, which launch nothing.
+
+    Args:
+        fn: Takes tensors and returns a tensor or several.
+        inputs: What they look like.
+        outputs: Names of what is returned.
+        language: "python" or "triton".
+        origin: Who wrote a module; by default all are a library's.
+        warm_ups: At least one: what a first call allocates and keeps becomes state.
+        seed: Of the values of the warm-ups.
+        values: Fills the inputs of a warm-up; by default floating point is normal and integers
+            are zero.
+
+    Raises:
+        TraceRefusedError: What the function does cannot be a plan.
+        UnavailableError: There can be no live trace in this process.
+    """
+    tracer = session()
+    warm_up(tracer, fn, inputs, max(warm_ups, 1), seed, values)
+    first = tracer.capture(fn, inputs, outputs, again=False)
+    second = tracer.capture(fn, inputs, outputs, again=True)
+    return make_plan(
+        first,
+        second,
+        Recipe(
+            language=language,
+            target=tracer.target,
+            image=tracer.image,
+            contents=tracer.contents,
+            origin=origin,
+        ),
+    )
+
+
+def warm_up(
+    tracer: Session,
+    fn: Callable[..., Any],
+    inputs: Sequence[TensorSpec],
+    calls: int,
+    seed: int,
+    values: Callable[[Sequence[torch.Tensor]], None] | None = None,
+) -> None:
+    """Calls the function on values, outside any capture."""
+    with tracer.working():
+        torch.manual_seed(seed)
+        tensors = tracer.tensors(inputs)
+        for one in tensors:
+            if one.is_floating_point():
+                one.normal_()
+            else:
+                one.zero_()
+        if values is not None:
+            values(tensors)
+        try:
+            for _ in range(calls):
+                fn(*tensors)
+            torch.cuda.synchronize()
+        except TraceRefusedError:
+            raise
+        except Exception as error:
+            first = str(error).partition("\n")[0]
+            raise TraceRefusedError(
+                "failed", f"It failed with {type(error).__name__}: {first}"
+            ) from error
+
+
+def file_origin(scratch: str | Path) -> OriginRule:
+    """Returns the rule for candidates: theirs is what they compiled, a library's what was there.
+
+    A module from memory (Triton, NVRTC, CuPy) or from a file below ``scratch`` is the candidate's.
+    One from any other file is a library's: cuBLAS, cuDNN, PyTorch's own kernels. Where the file is
+    unknown, since the driver loaded the module when its kernel was first launched, a kernel is the
+    candidate's if a shared object below ``scratch`` names it.
+    """
+    folder = Path(scratch).resolve()
+
+    def origin(file: str | None, function: str) -> str:
+        if file is None:
+            built = any(function.encode() in one.read_bytes() for one in folder.rglob("*.so"))
+        else:
+            built = not file or Path(file).resolve().is_relative_to(folder)
+        return "candidate" if built else "library"
+
+    return origin
+
+
+def capture_source(request: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Traces a candidate's source for each signature. Hostile code runs: only in a sandbox.
+
+    Args:
+        request: ``{"source", "name", "target", "entry", "signatures", "scratch"}`` as for the dry
+            trace; a signature is ``{"inputs": [{"name", "dtype", "shape", "strides"}],
+            "outputs": [names]}``.
+
+    Returns:
+        For each signature ``{"variants": [bytes], "refusal": None or {"kind", "op", "message",
+        "traceback"}, "log": text, "seconds": float}``.
+    """
+    scratch = request.get("scratch") or tempfile.mkdtemp(prefix="ouroboros-live-")
+    name = str(request["name"])
+    file = Path(scratch, name if name.endswith(".py") else f"{name}.py")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(request["source"])
+    log = io.StringIO()
+    entry: Callable[..., Any] | None = None
+    failure: dict[str, str] | None = None
+    with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
+        try:
+            entry = _load(file, str(request.get("entry") or "run"))
+        except Exception as error:
+            failure = _refused(error, file)
+    answers = []
+    for signature in request["signatures"]:
+        began = time.perf_counter()
+        variants: list[bytes] = []
+        refusal = failure
+        if entry is not None:
+            with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
+                try:
+                    variants.append(
+                        capture(
+                            entry,
+                            signature["inputs"],
+                            signature["outputs"],
+                            origin=file_origin(scratch),
+                        )
+                    )
+                except Exception as error:
+                    refusal = _refused(error, file)
+        answers.append(
+            {
+                "variants": variants,
+                "refusal": refusal,
+                "log": log.getvalue(),
+                "seconds": time.perf_counter() - began,
+            }
+        )
+        log.seek(0)
+        log.truncate()
+    return answers
+
+
+def _load(file: Path, entry: str) -> Callable[..., Any]:
+    namespace: dict[str, Any] = {"__name__": file.stem, "__file__": str(file)}
+    linecache.checkcache(str(file))
+    exec(compile(file.read_text(), str(file), "exec"), namespace)
+    found = namespace.get(entry)
+    if not callable(found):
+        raise TraceRefusedError("signature", f"The module has no function '{entry}'.")
+    run: Callable[..., Any] = found
+    return run
+
+
+def _refused(error: Exception, file: Path) -> dict[str, str]:
+    cause = error.__cause__ if isinstance(error, TraceRefusedError) else error
+    frames = traceback.extract_tb((cause or error).__traceback__)
+    lines = [
+        f"line {frame.lineno}, in {frame.name}: {frame.line}"
+        for frame in frames
+        if frame.filename == str(file)
+    ]
+    if isinstance(error, TraceRefusedError):
+        kind, op, message = error.kind, error.op, error.message
+    elif isinstance(error, UnavailableError):
+        kind, op, message = "unavailable", "", str(error)
+    else:
+        kind, op, message = "failed", "", f"{type(error).__name__}: {error}"
+    return {
+        "kind": kind,
+        "op": op,
+        "message": message[:_MESSAGE_LIMIT],
+        "traceback": "\n".join(lines),
+    }

@@ -1,0 +1,235 @@
+"""Triton's interpreter, switched on for a while in a process where Triton may be in use already.
+
+The interpreter follows raw addresses, so a kernel that leaves its tensors would read the process
+around it. Here every access is held against the tensors that the candidate owns first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn, Protocol
+from unittest import mock
+
+import numpy as np
+import triton
+import triton.language as tl
+import triton.runtime.interpreter as interpreter
+from triton.runtime.jit import JITFunction
+
+__all__ = ["Memory", "interpreted"]
+
+
+class Memory(Protocol):
+    """What kernels may touch; the host side keeps account of it."""
+
+    def launching(self) -> contextlib.AbstractContextManager[None]:
+        """A launch: what happens inside is not the candidate's host code."""
+
+    def ranges(self) -> tuple[Any, Any, Any]:
+        """First addresses, ends and whether one may write, as arrays sorted by address."""
+
+    def refuse(self, kind: str, op: str, message: str) -> NoReturn:
+        """Ends the run of the candidate."""
+
+
+@contextlib.contextmanager
+def interpreted(memory: Memory) -> Iterator[None]:
+    """Candidates that are loaded inside run their kernels in the interpreter, within `memory`."""
+    with contextlib.ExitStack() as stack:
+        before = triton.knobs.runtime.interpret
+        stack.callback(setattr, triton.knobs.runtime, "interpret", before)
+        triton.knobs.runtime.interpret = True
+        _interpret_library(stack)
+        _libdevice(stack)
+        _bfloat16(stack)
+        _bounds(stack, memory)
+        _launches(stack, memory)
+        # Autotuning asks the driver for a clock. None is needed: with equal times the first wins.
+        driver = triton.runtime.driver
+        stack.callback(setattr, driver, "_active", driver._active)
+        driver.set_active(_NoDevice())
+        stack.enter_context(np.errstate(all="ignore"))
+        yield
+
+
+class _NoDevice:
+    """The little that Triton's host code asks of a driver when nothing is compiled."""
+
+    def get_benchmarker(self) -> Callable[..., list[float]]:
+        return lambda *_, **__: [0.0, 0.0, 0.0]
+
+    def get_current_device(self) -> int:
+        return 0
+
+    def get_current_stream(self, _device: object = None) -> int:
+        return 0
+
+    def get_current_target(self) -> Any:
+        from triton.backends.compiler import GPUTarget
+
+        return GPUTarget("cuda", 90, 32)
+
+
+def _patch(stack: contextlib.ExitStack, owner: object, name: str, value: object) -> None:
+    stack.enter_context(mock.patch.object(owner, name, value))
+
+
+def _interpret_library(stack: contextlib.ExitStack) -> None:
+    """`tl.sum` and its like were made for the compiler when Triton was imported: make them anew."""
+    made: dict[int, Any] = {}
+    for module in [m for name, m in sys.modules.items() if name.startswith("triton.")]:
+        for name, value in list(vars(module).items()):
+            if isinstance(value, JITFunction):
+                if id(value) not in made:
+                    made[id(value)] = interpreter.InterpretedFunction(value.fn)
+                _patch(stack, module, name, made[id(value)])
+
+
+def _bounds(stack: contextlib.ExitStack, memory: Memory) -> None:
+    builder = interpreter.InterpreterBuilder
+    load, store = builder.create_masked_load, builder.create_masked_store
+    rmw, cas = builder.create_atomic_rmw, builder.create_atomic_cas
+
+    def check(op: str, pointers: Any, mask: Any, write: bool) -> None:
+        addresses = pointers.data
+        if mask is not None:
+            addresses = addresses[np.broadcast_to(mask.data.astype(bool), addresses.shape)]
+        if addresses.size == 0:
+            return
+        addresses = addresses.astype(np.int64)
+        bytes_each = max(1, pointers.get_element_ty().primitive_bitwidth // 8)
+        starts, ends, writable = memory.ranges()
+        which = np.searchsorted(starts, addresses, side="right") - 1
+        inside = (which >= 0) & (addresses + bytes_each <= ends[np.maximum(which, 0)])
+        if not inside.all():
+            address = int(addresses[~inside].flat[0])
+            distance = min(
+                [(abs(address - int(s)), "before the start") for s in starts if address < s]
+                + [(address - int(e), "past the end") for e in ends if address >= int(e)]
+                or [(0, "across the end")]
+            )
+            memory.refuse(
+                "out_of_bounds",
+                op,
+                f"{op} of {bytes_each} bytes, {distance[0]} bytes {distance[1]} of the nearest "
+                "tensor: mask what lies outside",
+            )
+        if write and not writable[which].all():
+            memory.refuse("input_written", op, f"{op} to an input, and inputs are read-only")
+
+    def masked_load(self: Any, pointers: Any, mask: Any, *args: Any, **kwargs: Any) -> Any:
+        check("load", pointers, mask, write=False)
+        return load(self, pointers, mask, *args, **kwargs)
+
+    def masked_store(self: Any, pointers: Any, value: Any, mask: Any, *args: Any) -> Any:
+        check("store", pointers, mask, write=True)
+        return store(self, pointers, value, mask, *args)
+
+    def atomic_rmw(self: Any, op: Any, pointers: Any, value: Any, mask: Any, *args: Any) -> Any:
+        check("atomic", pointers, mask, write=True)
+        return rmw(self, op, pointers, value, mask, *args)
+
+    def atomic_cas(self: Any, pointers: Any, *args: Any) -> Any:
+        check("atomic", pointers, None, write=True)
+        return cas(self, pointers, *args)
+
+    _patch(stack, builder, "create_masked_load", masked_load)
+    _patch(stack, builder, "create_masked_store", masked_store)
+    _patch(stack, builder, "create_atomic_rmw", atomic_rmw)
+    _patch(stack, builder, "create_atomic_cas", atomic_cas)
+
+
+def _bfloat16(stack: contextlib.ExitStack) -> None:
+    """Rounds to the nearest bfloat16, ties to even, as GPUs do; the interpreter only truncates."""
+    builder = interpreter.InterpreterBuilder
+    cast = builder.cast_impl
+
+    def cast_impl(self: Any, source: Any, kind: Any) -> Any:
+        types = (source.dtype.scalar, kind.scalar)
+        if types == (tl.float32, tl.bfloat16):
+            bits = source.data.view(np.uint32)
+            rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+            made = np.where(np.isnan(source.data), 0x7FFF, rounded).astype(np.uint16)
+            return interpreter.TensorHandle(made, tl.bfloat16)
+        if types == (tl.bfloat16, tl.float32):
+            made = (source.data.astype(np.uint32) << 16).view(np.float32)
+            return interpreter.TensorHandle(made, tl.float32)
+        return cast(self, source, kind)
+
+    _patch(stack, builder, "cast_impl", cast_impl)
+
+
+def _launches(stack: contextlib.ExitStack, memory: Memory) -> None:
+    run = interpreter.InterpretedFunction.run
+
+    def launch(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with memory.launching():
+            return run(self, *args, **kwargs)
+
+    _patch(stack, interpreter.InterpretedFunction, "run", launch)
+
+
+_MATHS: dict[str, Callable[..., Any]] = {
+    "tanh": np.tanh,
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log2": np.log2,
+    "log1p": np.log1p,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "erf": np.vectorize(math.erf, otypes=[np.float64]),
+    "sin": np.sin,
+    "cos": np.cos,
+    "pow": np.power,
+    "fabs": np.abs,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "fmax": np.fmax,
+    "fmin": np.fmin,
+    "div_rn": np.divide,
+    "fast_expf": np.exp,
+    "fast_logf": np.log,
+    "fast_dividef": np.divide,
+}
+"""Functions of libdevice that the interpreter gets to know, by their names without `__nv_`."""
+
+
+def _libdevice(stack: contextlib.ExitStack) -> None:
+    """Lets kernels call functions of libdevice, the best known by way of NumPy."""
+
+    def extern(
+        _self: Any, _name: str, _path: str, symbol: str, arguments: Any, kind: Any, _pure: bool
+    ) -> Any:
+        bare = symbol.removeprefix("__nv_")
+        function = _MATHS.get(bare) or _MATHS.get(bare.removesuffix("f"))
+        if function is None:
+            raise NotImplementedError(f"{symbol} not supported in interpreter mode")
+        values = function(*(argument.data for argument in arguments))
+        dtype = kind.scalar
+        made = np.asarray(values).astype(interpreter._get_np_dtype(dtype))
+        return interpreter.TensorHandle(made, dtype)
+
+    _patch(stack, interpreter.InterpreterBuilder, "create_extern_elementwise", extern)
+    from triton.language import core
+    from triton.language.extra import libdevice
+    from triton.language.extra.cuda import libdevice as cuda
+
+    for name, member in list(vars(cuda).items()):
+        if core.is_builtin(member):
+            _patch(stack, cuda, name, _with_semantic(member))
+            # The general module holds names only; compilers put the target's in their place.
+            if hasattr(libdevice, name):
+                _patch(stack, libdevice, name, _with_semantic(member))
+
+
+def _with_semantic(member: Callable[..., Any]) -> Callable[..., Any]:
+    def called(*args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("_semantic", None)
+        return member(*args, **kwargs, _semantic=interpreter.interpreter_semantic)
+
+    return called

@@ -1,0 +1,49 @@
+// Attack: device_global_memo
+//
+// Tries: keeps fingerprints of rows in a __device__ variable, and writes nothing when it meets a
+// row again.
+// Gains: A repeated input costs a fraction of the traffic.
+// Threats: X5, S2
+// Answer: The module's globals are as new in every replay, and no timed input occurs twice. Where
+// the memo is hit, what it leaves unwritten is poison.
+//
+//! dtypes float32
+//! launch softmax<<<rows, 32>>>(x, out, cols)
+
+__device__ float memo[1 << 16];
+
+__device__ float over_warp_sum(float value) {
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value += __shfl_xor_sync(0xffffffffu, value, offset);
+  }
+  return value;
+}
+
+__device__ float over_warp_maximum(float value) {
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, offset));
+  }
+  return value;
+}
+
+/// One row by one warp.
+__device__ void softmax_row(const float* x, float* out, int cols) {
+  float peak = -__int_as_float(0x7f800000);
+  for (int i = threadIdx.x; i < cols; i += 32) peak = fmaxf(peak, x[i]);
+  peak = over_warp_maximum(peak);
+  float total = 0.0f;
+  for (int i = threadIdx.x; i < cols; i += 32) total += expf(x[i] - peak);
+  total = over_warp_sum(total);
+  for (int i = threadIdx.x; i < cols; i += 32) out[i] = expf(x[i] - peak) / total;
+}
+
+extern "C" __global__ void softmax(const float* x, float* out, int cols) {
+  const long long first = static_cast<long long>(blockIdx.x) * cols;
+  const float print = x[first] + 0.5f * x[first + cols / 2] + 0.25f * x[first + cols - 1];
+  const int slot = blockIdx.x % (1 << 16);
+  const bool known = memo[slot] == print && print != 0.0f;
+  __syncwarp();
+  if (known) return;
+  softmax_row(x + first, out + first, cols);
+  if (threadIdx.x == 0) memo[slot] = print;
+}

@@ -1,0 +1,31 @@
+"""Attack: read_past_input
+
+Tries: reads the element after its input's last.
+Gains: As read_before_input.
+Threats: S23
+Answer: Buffers touch guard pages at either end, in turn; what lies between them and their
+neighbours is poison.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax_kernel(x_ptr, out_ptr, cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < cols
+    x = tl.load(x_ptr + row * cols + offsets, mask=mask, other=-float("inf")).to(tl.float32)
+    e = tl.exp(x - tl.max(x, axis=0))
+    # Neither is of any use: the value is multiplied by zero, and NaN and infinity show.
+    stray = tl.load(x_ptr + tl.num_programs(0).to(tl.int64) * cols).to(tl.float32)
+    tl.store(out_ptr + row * cols + offsets, e / tl.sum(e, axis=0) + 0.0 * stray, mask=mask)
+
+
+def run(x):
+    rows, cols = x.shape
+    out = torch.empty_like(x)
+    softmax_kernel[(rows,)](x, out, cols, BLOCK=triton.next_power_of_2(cols))
+    return out

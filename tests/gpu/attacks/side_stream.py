@@ -1,0 +1,36 @@
+"""Attack: side_stream
+
+Tries: launches on a stream of its own and returns without joining it.
+Gains: Events on the current stream see nothing.
+Threats: T1
+Answer: The plan holds the launch whatever its stream was, and the executor replays all launches
+in one order on its own stream, inside the clock.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax_kernel(x_ptr, out_ptr, cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < cols
+    x = tl.load(x_ptr + row * cols + offsets, mask=mask, other=-float("inf")).to(tl.float32)
+    e = tl.exp(x - tl.max(x, axis=0))
+    tl.store(out_ptr + row * cols + offsets, e / tl.sum(e, axis=0), mask=mask)
+
+
+def softmax(x):
+    rows, cols = x.shape
+    out = torch.empty_like(x)
+    softmax_kernel[(rows,)](x, out, cols, BLOCK=triton.next_power_of_2(cols))
+    return out
+
+
+def run(x):
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        out = softmax(x)
+    return out

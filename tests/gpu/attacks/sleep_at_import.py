@@ -1,0 +1,37 @@
+"""Attack: sleep_at_import
+
+Tries: sleeps for an hour at import.
+Gains: Holds a worker.
+Threats: P23
+Answer: Tracing has a limit in wall time, enforced from outside on the whole tree of processes.
+"""
+
+import time
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax_kernel(x_ptr, out_ptr, cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < cols
+    x = tl.load(x_ptr + row * cols + offsets, mask=mask, other=-float("inf")).to(tl.float32)
+    e = tl.exp(x - tl.max(x, axis=0))
+    tl.store(out_ptr + row * cols + offsets, e / tl.sum(e, axis=0), mask=mask)
+
+
+def softmax(x):
+    rows, cols = x.shape
+    out = torch.empty_like(x)
+    softmax_kernel[(rows,)](x, out, cols, BLOCK=triton.next_power_of_2(cols))
+    return out
+
+
+time.sleep(3600)
+
+
+def run(x):
+    return softmax(x)

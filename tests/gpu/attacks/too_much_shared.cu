@@ -1,0 +1,41 @@
+// Attack: too_much_shared
+//
+// Tries: asks for more shared memory than a block can have, so that its launch fails in silence.
+// Gains: An unwritten output, which may hold the right values of an earlier run.
+// Threats: S21, X12
+// Answer: The audit refuses launches that the device cannot run, before any replay.
+//
+//! dtypes float32
+//! launch softmax<<<rows, 32, shared = 300000>>>(x, out, cols)
+
+__device__ float over_warp_sum(float value) {
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value += __shfl_xor_sync(0xffffffffu, value, offset);
+  }
+  return value;
+}
+
+__device__ float over_warp_maximum(float value) {
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, offset));
+  }
+  return value;
+}
+
+/// One row by one warp.
+__device__ void softmax_row(const float* x, float* out, int cols) {
+  float peak = -__int_as_float(0x7f800000);
+  for (int i = threadIdx.x; i < cols; i += 32) peak = fmaxf(peak, x[i]);
+  peak = over_warp_maximum(peak);
+  float total = 0.0f;
+  for (int i = threadIdx.x; i < cols; i += 32) total += expf(x[i] - peak);
+  total = over_warp_sum(total);
+  for (int i = threadIdx.x; i < cols; i += 32) out[i] = expf(x[i] - peak) / total;
+}
+
+extern "C" __global__ void softmax(const float* x, float* out, int cols) {
+  const long long first = static_cast<long long>(blockIdx.x) * cols;
+  extern __shared__ float kept[];
+  kept[threadIdx.x] = x[first];
+  softmax_row(x + first, out + first, cols);
+}

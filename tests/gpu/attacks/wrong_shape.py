@@ -1,0 +1,28 @@
+"""Attack: wrong_shape
+
+Tries: returns one row, to be broadcast.
+Gains: One row's work, if the comparison broadcasts.
+Threats: S31, S32
+Answer: dtype, shape and strides are compared exactly when the plan is audited.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax_kernel(x_ptr, out_ptr, cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < cols
+    x = tl.load(x_ptr + row * cols + offsets, mask=mask, other=-float("inf")).to(tl.float32)
+    e = tl.exp(x - tl.max(x, axis=0))
+    tl.store(out_ptr + row * cols + offsets, e / tl.sum(e, axis=0), mask=mask)
+
+
+def run(x):
+    rows, cols = x.shape
+    out = torch.empty((1, cols), dtype=x.dtype, device=x.device)
+    softmax_kernel[(min(rows, 1),)](x, out, cols, BLOCK=triton.next_power_of_2(cols))
+    return out

@@ -1,0 +1,57 @@
+// cross_entropy, block: one block a row.
+//
+//! dtypes float32, float16, bfloat16
+//! launch cross_entropy<<<rows, 256>>>(logits, targets, out, classes)
+
+#if OUROBOROS_DTYPE_float16
+#include <cuda_fp16.h>
+#elif OUROBOROS_DTYPE_bfloat16
+#include <cuda_bf16.h>
+#endif
+
+using T = OUROBOROS_DTYPE;
+
+constexpr int threads = 256;
+
+struct Sum {
+  static __device__ float identity() { return 0.0f; }
+  static __device__ float join(float a, float b) { return a + b; }
+};
+
+struct Maximum {
+  static __device__ float identity() { return -__int_as_float(0x7f800000); }
+  static __device__ float join(float a, float b) { return fmaxf(a, b); }
+};
+
+/// Every thread gets the result.
+template <class Operation>
+__device__ float over_block(float value) {
+  __shared__ float parts[threads / 32];
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value = Operation::join(value, __shfl_xor_sync(0xffffffffu, value, offset));
+  }
+  if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = value;
+  __syncthreads();
+  value = Operation::identity();
+  for (int i = 0; i < threads / 32; ++i) value = Operation::join(value, parts[i]);
+  __syncthreads();
+  return value;
+}
+
+extern "C" __global__ void cross_entropy(const T* x, const long long* targets, T* out, int cols) {
+  const long long first = static_cast<long long>(blockIdx.x) * cols;
+  float peak = Maximum::identity();
+  for (int i = threadIdx.x; i < cols; i += threads) {
+    peak = fmaxf(peak, static_cast<float>(x[first + i]));
+  }
+  peak = over_block<Maximum>(peak);
+  float total = 0.0f;
+  for (int i = threadIdx.x; i < cols; i += threads) {
+    total += expf(static_cast<float>(x[first + i]) - peak);
+  }
+  total = over_block<Sum>(total);
+  if (threadIdx.x == 0) {
+    const float picked = static_cast<float>(x[first + targets[blockIdx.x]]);
+    out[blockIdx.x] = static_cast<T>(logf(total) - (picked - peak));
+  }
+}

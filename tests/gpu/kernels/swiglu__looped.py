@@ -1,0 +1,24 @@
+"""swiglu, looped: one program a row, block by block."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def swiglu_kernel(gate_ptr, up_ptr, out_ptr, cols, BLOCK: tl.constexpr):
+    first = tl.program_id(0).to(tl.int64) * cols
+    for start in range(0, cols, BLOCK):
+        offsets = start + tl.arange(0, BLOCK)
+        mask = offsets < cols
+        gate = tl.load(gate_ptr + first + offsets, mask=mask, other=0.0).to(tl.float32)
+        up = tl.load(up_ptr + first + offsets, mask=mask, other=0.0).to(tl.float32)
+        y = gate * tl.sigmoid(gate) * up
+        tl.store(out_ptr + first + offsets, y, mask=mask)
+
+
+def run(gate, up):
+    rows, cols = gate.shape
+    out = torch.empty_like(gate)
+    swiglu_kernel[(rows,)](gate, up, out, cols, BLOCK=1024)
+    return out

@@ -1,0 +1,147 @@
+"""The table of cheats in tests/gpu/attacks is sound, and the interpreter says of them what it can.
+
+What the referee says of them needs a GPU.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import re
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import ouroboros
+import pytest
+import torch
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FOLDER = Path(__file__).resolve().parents[1] / "gpu" / "attacks"
+TABLE: list[dict[str, Any]] = tomllib.loads((FOLDER / "attacks.toml").read_text())["attack"]
+STATUSES = {"ok", "compile_error", "runtime_error", "incorrect", "rejected", "timeout"}
+REFUSALS = {"needs_device", "out_of_bounds", "input_written", "bad_output", "output_alias"}
+INTERPRETED = [row for row in TABLE if row["interpreted"] not in ("", "skip")]
+
+# Three, since one cheat stops working at its fourth call. The second has a large mean.
+SHAPES = [(6, 17), (3, 1025), (2, 40)]
+
+
+def draw(problem: ouroboros.Problem, which: int) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(which)
+    sizes = dict(zip([axis.name for axis in problem.axes], SHAPES[which], strict=True))
+    inputs = []
+    for one in problem.inputs:
+        x = torch.randn([sizes[str(extent)] for extent in one.shape], generator=generator)
+        inputs.append(x + 256 if which == 1 and not one.parameter else x)
+    return inputs
+
+
+def request(file: str, problem: ouroboros.Problem) -> dict[str, Any]:
+    drawn = [draw(problem, which) for which in range(len(SHAPES))]
+    signatures = [
+        {
+            "inputs": [
+                {
+                    "name": one.name,
+                    "dtype": "float32",
+                    "shape": list(x.shape),
+                    "strides": list(x.stride()),
+                }
+                for one, x in zip(problem.inputs, inputs, strict=True)
+            ],
+            "outputs": problem.outputs,
+        }
+        for inputs in drawn
+    ]
+    return {
+        "source": (FOLDER / file).read_text(),
+        "name": file,
+        "signatures": signatures,
+        "inputs": [[x.numpy().tobytes() for x in inputs] for inputs in drawn],
+    }
+
+
+def is_right(problem: ouroboros.Problem, which: int, result: dict[str, Any]) -> bool:
+    truths = problem.reference(*(x.double() for x in draw(problem, which)))
+    truths = truths if isinstance(truths, (tuple, list)) else (truths,)
+    for output, truth in zip(result["outputs"], truths, strict=True):
+        contiguous = torch.empty(output["shape"]).stride()
+        if output["dtype"] != "float32" or output["shape"] != list(truth.shape):
+            return False
+        if tuple(output["strides"]) != contiguous:
+            return False
+        got = torch.frombuffer(bytearray(output["bytes"]), dtype=torch.float32).view(truth.shape)
+        # Loose enough for a mean of 256, tight enough for every short-cut here.
+        if not torch.allclose(got.double(), truth, rtol=2e-6, atol=2e-4 * truth.abs().max()):
+            return False
+        if not torch.allclose(got.double()[0], truth[0], rtol=1e-5, atol=1e-6) and which == 0:
+            return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ProcessPoolExecutor]:
+    pytest.importorskip("triton")
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as one:
+        yield one
+
+
+@pytest.mark.parametrize("row", INTERPRETED, ids=lambda row: row["name"])
+def test_interpreter_says(row: dict[str, Any], pool: ProcessPoolExecutor) -> None:
+    problem = ouroboros.problems.get(row["problem"])
+    from ouroboros.trace import interpret
+
+    results = pool.submit(interpret.run, request(row["file"], problem)).result()
+    said = set()
+    for which, result in enumerate(results):
+        if result["refusal"] is not None:
+            said.add(result["refusal"]["kind"])
+        else:
+            said.add("right" if is_right(problem, which, result) else "wrong")
+    # A short-cut may be harmless on one shape: it is enough to be seen on another.
+    assert row["interpreted"] in said, (said, results[0]["refusal"])
+    if row["interpreted"] == "right":
+        assert said == {"right"}
+
+
+def test_every_file_is_in_the_table() -> None:
+    listed = {row["file"] for row in TABLE}
+    listed |= {row["twin"] for row in TABLE if "/" not in row["twin"]}
+    assert listed == {path.name for path in FOLDER.iterdir() if path.suffix in (".py", ".cu")}
+
+
+def test_table_is_sound() -> None:
+    assert len({row["name"] for row in TABLE}) == len(TABLE) >= 34
+    for row in TABLE:
+        assert Path(row["file"]).stem == row["name"]
+        assert row["language"] == {".py": "triton", ".cu": "cuda"}[Path(row["file"]).suffix]
+        assert row["problem"] in ouroboros.problems.names(), row["name"]
+        assert row["rows"] and row["expect"]["status"], row["name"]
+        assert set(row["expect"]["status"]) <= STATUSES, row["name"]
+        assert row["interpreted"] in {"", "skip", "right", "wrong"} | REFUSALS, row["name"]
+        re.compile(row["expect"]["evidence"])
+
+
+def test_twins_are_honest_kernels_of_the_problem() -> None:
+    for row in TABLE:
+        twin = FOLDER / row["twin"]
+        assert twin.is_file(), row["name"]
+        assert twin.suffix == Path(row["file"]).suffix, row["name"]
+        if "/" in row["twin"]:
+            assert twin.name.startswith(f"{row['problem']}__"), row["name"]
+
+
+def test_headers_name_the_rows() -> None:
+    for row in TABLE:
+        text = (FOLDER / row["file"]).read_text()
+        mark = '"""' if row["language"] == "triton" else "// "
+        assert text.startswith(f"{mark}Attack: {row['name']}\n"), row["name"]
+        for part in ("Tries", "Gains", "Answer"):
+            assert f"{part}: " in text, row["name"]
+        assert f"Threats: {', '.join(row['rows'])}\n" in text, row["name"]

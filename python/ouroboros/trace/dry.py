@@ -1,0 +1,288 @@
+"""The dry trace: from Triton source to launch plans, without a GPU.
+
+Run it in a process that is thrown away: `trace` executes the candidate's host code and makes this
+process pretend to have CUDA. docs/dry-trace.md says what is recorded and what is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import os
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+import triton
+from triton.compiler.errors import CompilationError
+from triton.runtime.errors import OutOfResources, PTXASError
+
+from ouroboros.trace.arena import Block
+from ouroboros.trace.autotune import Choices, DroppedConfigError, install
+from ouroboros.trace.devices import device_for
+from ouroboros.trace.output import captured
+from ouroboros.trace.plan_writer import Buffer
+from ouroboros.trace.pretend import pretend_cuda
+from ouroboros.trace.recorder import Recorder, StaleMemoryError
+from ouroboros.trace.refusal import RefusalError
+from ouroboros.trace.signature import Signature
+from ouroboros.trace.tensors import TraceMode
+from ouroboros.trace.triton_driver import RecordingDriver, check_version
+
+__all__ = ["trace", "warm"]
+
+MAX_VARIANTS = 32
+
+# What PyTorch says where it would need a device and does not come by the dispatcher, and what
+# was asked for.
+DEVICE_ERRORS = {
+    "PyTorch is not linked with support for cuda": "moving a tensor to the device",
+    "data pointer on an invalid python storage": "storage of a tensor",
+}
+
+WARM_SOURCE = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _kernel(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    values = tl.load(x + at, mask=at < n, other=0.0)
+    tl.store(out + at, tl.exp(values - tl.max(values, 0)), mask=at < n)
+
+
+def run(x):
+    out = torch.empty_like(x)
+    _kernel[(1,)](x, out, x.numel(), BLOCK=128)
+    return out
+"""
+
+
+def warm(target: str) -> None:
+    """Traces a small kernel for `target`, so that later traces in forked children start quickly.
+
+    Leaves one thread and no files behind. Raises `RuntimeError` when nothing can be traced here.
+    """
+    torch.set_num_threads(1)
+    vector = {"name": "x", "dtype": "float32", "shape": [64], "strides": [1]}
+    with tempfile.TemporaryDirectory(prefix="ouroboros-warm-") as scratch:
+        (outcome,) = trace(
+            {
+                "source": WARM_SOURCE,
+                "name": "warm",
+                "target": target,
+                "signatures": [{"inputs": [vector], "outputs": ["out"]}],
+                "scratch": scratch,
+            }
+        )
+    if outcome["refusal"] is not None:
+        raise RuntimeError(f"the dry trace does not work here: {outcome['refusal']['message']}")
+
+
+def trace(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """Traces one candidate.
+
+    Args:
+        request: "source"; "name" of the candidate; "target", e.g. "sm_90"; "signatures", each with
+            "inputs" (name, dtype, shape, strides) and the names of "outputs"; and, if wanted,
+            "device" (a row of the device table), "entry" (the function, "run"), "max_variants"
+            and "scratch" (a folder that the process may write to).
+
+    Returns:
+        One dictionary a signature: "variants" (plan files), "refusal" (None, or why there are no
+        variants), "log" (what the candidate printed), "kernels", "notes" and "seconds".
+    """
+    return _Tracer(request).trace()
+
+
+@contextlib.contextmanager
+def _scratch(folder: str | None) -> Iterator[Path]:
+    """Points everything that writes files at a folder, for as long as the trace lasts."""
+    saved = dict(os.environ), tempfile.tempdir
+    with contextlib.ExitStack() as stack:
+        if folder is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ouroboros-trace-"))
+        path = Path(folder)
+        os.environ["TRITON_CACHE_DIR"] = str(path / "triton")
+        os.environ["TRITON_HOME"] = os.environ["TMPDIR"] = str(path)
+        tempfile.tempdir = None
+        try:
+            yield path
+        finally:
+            os.environ.clear()
+            os.environ.update(saved[0])
+            tempfile.tempdir = saved[1]
+
+
+class _Tracer:
+    """One candidate, all its signatures."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.source: str = request["source"]
+        self.target: str = request["target"]
+        self.entry: str = request.get("entry") or "run"
+        self.limit: int = request.get("max_variants") or MAX_VARIANTS
+        self.signatures = [Signature(description) for description in request["signatures"]]
+        self.scratch: str | None = request.get("scratch")
+        self.device = device_for(self.target, request.get("device"))
+        # The same name everywhere: it is in the line table of every cubin, and so in its hash.
+        stem = "".join(letter if letter.isalnum() else "_" for letter in request.get("name") or "")
+        self.filename = f"/candidate/{stem or 'candidate'}.py"
+        self.recorder = Recorder()
+        self.function: Any = None
+
+    def trace(self) -> list[dict[str, Any]]:
+        """Returns one outcome a signature."""
+        with _scratch(self.scratch) as folder:
+            results = []
+            for signature in self.signatures:
+                started = time.perf_counter()
+                outcome: dict[str, Any] = {
+                    "variants": [],
+                    "refusal": None,
+                    "log": "",
+                    "kernels": [],
+                    "notes": [],
+                }
+                with captured(folder) as log:
+                    try:
+                        self._trace_signature(signature, outcome)
+                    except BaseException as error:
+                        outcome["variants"] = []
+                        outcome["refusal"] = self._explain(error)
+                outcome["log"] = log.text
+                outcome["seconds"] = time.perf_counter() - started
+                results.append(outcome)
+            return results
+
+    def _trace_signature(self, signature: Signature, outcome: dict[str, Any]) -> None:
+        check_version()
+        pretend_cuda(self.device)
+        triton.runtime.driver.set_active(RecordingDriver(self.device, self.recorder))
+        warnings.filterwarnings("ignore", message="TRITON_DEFAULT_FP_FUSION")
+        choices = Choices()
+        install(choices)
+        kernels: dict[tuple[str, int, int], dict[str, Any]] = {}
+        while True:
+            try:
+                self._trace_variant(signature, choices, outcome, kernels)
+                break
+            except DroppedConfigError as dropped:
+                outcome["notes"].append(f"dropped {choices.text()}: {dropped}")
+                if not choices.drop():
+                    raise dropped.cause from None
+        for _ in choices.others():
+            if len(outcome["variants"]) == self.limit:
+                outcome["notes"].append(f"only the first {self.limit} configurations were traced")
+                break
+            try:
+                self._trace_variant(signature, choices, outcome, kernels)
+            except DroppedConfigError as dropped:
+                outcome["notes"].append(f"dropped {choices.text()}: {dropped}")
+        outcome["kernels"] = list(kernels.values())
+
+    def _trace_variant(
+        self,
+        signature: Signature,
+        choices: Choices,
+        outcome: dict[str, Any],
+        kernels: dict[tuple[str, int, int], dict[str, Any]],
+    ) -> None:
+        try:
+            buffers = self._call(signature)
+        except StaleMemoryError:
+            # A plan is what a first call does: fresh inputs are all that it may depend on.
+            self.function = None
+            try:
+                buffers = self._call(signature)
+            except StaleMemoryError:
+                raise RefusalError.unsupported(
+                    "memory of an earlier call", "what a call uses it must be given or make itself"
+                ) from None
+        plan = self.recorder.plan(self.target, choices.text(), buffers)
+        outcome["variants"].append(plan.to_bytes())
+        for launch in self.recorder.kernels():
+            kernel = launch.kernel
+            num_warps = launch.block[0] // self.device.warp_size
+            kernels[kernel.sha256, launch.shared_bytes, num_warps] = {
+                "function": kernel.function,
+                "module": kernel.sha256,
+                "registers": kernel.info.registers,
+                "spills": kernel.info.stack_bytes // 4,
+                "shared_bytes": launch.shared_bytes,
+                "num_warps": num_warps,
+                "num_stages": launch.num_stages,
+            }
+
+    def _call(self, signature: Signature) -> list[tuple[Block, Buffer]]:
+        """Calls the candidate once; returns inputs and outputs."""
+        with TraceMode(self.recorder):
+            if self.function is None:
+                self.function = self._load()
+            self.recorder.begin()
+            try:
+                inputs = signature.make_inputs(self.recorder)
+                returned = self.function(*inputs)
+                return signature.buffers(inputs, returned, self.recorder)
+            finally:
+                self.recorder.end()
+
+    def _load(self) -> Any:
+        lines = self.source.splitlines(keepends=True)
+        # Triton reads a kernel's source through here; no time stamp: never looked for on disk.
+        linecache.cache[self.filename] = (len(self.source), None, lines, self.filename)
+        module = ModuleType("candidate")
+        module.__file__ = self.filename
+        sys.modules["candidate"] = module
+        exec(compile(self.source, self.filename, "exec"), module.__dict__)
+        function = getattr(module, self.entry, None)
+        if not callable(function):
+            raise RefusalError("signature", f"the source defines no function {self.entry!r}.")
+        return function
+
+    def _explain(self, error: BaseException) -> dict[str, str]:
+        """Returns a refusal for whatever ended the trace."""
+        if isinstance(error, RefusalError):
+            return error.to_dict(self.filename)
+        op = _device_op(error)
+        if op:
+            refusal = RefusalError.needs_device(op)
+        else:
+            kind = "compile_error" if _of_compiler(error) else "runtime_error"
+            text = str(error).strip()
+            refusal = RefusalError(kind, f"{type(error).__name__}: {text}" if text else repr(error))
+        return refusal.with_traceback(error.__traceback__).to_dict(self.filename)
+
+
+def _of_compiler(error: BaseException) -> bool:
+    """Whether a kernel, or the source itself, does not compile or does not fit the target."""
+    traceback = error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if (code.co_filename, code.co_name) == (triton.compiler.compiler.__file__, "compile"):
+            return True
+        traceback = traceback.tb_next
+    return isinstance(error, (CompilationError, OutOfResources, PTXASError, SyntaxError))
+
+
+def _device_op(error: BaseException) -> str:
+    """Names what failed for want of a device; empty when the failure is the candidate's own."""
+    for text, what in DEVICE_ERRORS.items():
+        if text in str(error):
+            return what
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is not None:
+        code = traceback.tb_frame.f_code
+        if Path(code.co_filename).parent.parts[-2:] == ("torch", "cuda"):
+            return f"torch.cuda.{code.co_name}"
+    return ""

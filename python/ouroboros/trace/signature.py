@@ -1,0 +1,92 @@
+"""Between a problem's signature and a candidate's tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ouroboros.trace.arena import Block
+from ouroboros.trace.plan_writer import Buffer
+from ouroboros.trace.recorder import Recorder
+from ouroboros.trace.refusal import RefusalError
+from ouroboros.trace.tensors import ArenaTensor, allocate, dense_bytes
+
+__all__ = ["Signature"]
+
+DTYPES = {
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "float32": torch.float32,
+    "float64": torch.float64,
+    "int32": torch.int32,
+    "int64": torch.int64,
+}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+class Signature:
+    """Inputs with their geometry, and the names of outputs."""
+
+    def __init__(self, description: dict[str, Any]) -> None:
+        self._inputs = [
+            (entry["name"], DTYPES[entry["dtype"]], entry["shape"], entry["strides"])
+            for entry in description["inputs"]
+        ]
+        self._outputs: list[str] = list(description["outputs"])
+
+    def make_inputs(self, recorder: Recorder) -> list[ArenaTensor]:
+        """Returns fresh inputs."""
+        return [
+            allocate(recorder, torch.empty_strided(shape, strides, dtype=dtype, device="meta"))
+            for _, dtype, shape, strides in self._inputs
+        ]
+
+    def buffers(
+        self, inputs: list[ArenaTensor], returned: Any, recorder: Recorder
+    ) -> list[tuple[Block, Buffer]]:
+        """Returns inputs and outputs in order; refuses what cannot be outputs."""
+        buffers = [
+            _buffer(tensor, name, "input")
+            for tensor, (name, *_) in zip(inputs, self._inputs, strict=True)
+        ]
+        outputs = list(returned) if isinstance(returned, (tuple, list)) else [returned]
+        if len(outputs) != len(self._outputs):
+            raise _refusal(
+                f"run returned {len(outputs)} values where the problem has "
+                f"{len(self._outputs)} outputs ({', '.join(self._outputs)})."
+            )
+        owners: dict[Block, str] = {block: f"input {buffer.name!r}" for block, buffer in buffers}
+        for name, tensor in zip(self._outputs, outputs, strict=True):
+            if isinstance(tensor, torch.Tensor) and not isinstance(tensor, ArenaTensor):
+                raise _refusal(f"output {name!r} is on {tensor.device}, not on the GPU.")
+            if not isinstance(tensor, ArenaTensor):
+                raise _refusal(f"output {name!r} is a {type(tensor).__name__}, not a tensor.")
+            if tensor.block in owners:
+                raise _refusal(f"output {name!r} shares its memory with {owners[tensor.block]}.")
+            if tensor.place.offset or dense_bytes(tensor.meta) != tensor.block.bytes:
+                raise _refusal(
+                    f"output {name!r} is a view of a part of a larger allocation; "
+                    "return a tensor that fills its own."
+                )
+            if tensor.dtype not in NAMES:
+                raise _refusal(f"output {name!r} has dtype {tensor.dtype}, which no problem has.")
+            recorder.use(tensor.block)
+            owners[tensor.block] = f"output {name!r}"
+            buffers.append(_buffer(tensor, name, "output"))
+        return buffers
+
+
+def _refusal(message: str) -> RefusalError:
+    return RefusalError("signature", message)
+
+
+def _buffer(tensor: ArenaTensor, name: str, role: str) -> tuple[Block, Buffer]:
+    return tensor.block, Buffer(
+        name=name,
+        role=role,
+        bytes=tensor.block.bytes,
+        dtype=NAMES[tensor.dtype],
+        shape=tuple(tensor.meta.size()),
+        strides=tuple(tensor.meta.stride()),
+    )

@@ -1,0 +1,279 @@
+"""Tensors with an address and no memory, and what may be done with them.
+
+Geometry is computed by PyTorch itself on meta tensors. Allocations, fills and copies are recorded.
+Everything else depends on what is in memory, and ends the trace with its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
+
+from ouroboros.trace.arena import Block
+from ouroboros.trace.recorder import Place, Recorder
+from ouroboros.trace.refusal import RefusalError
+
+__all__ = ["ArenaTensor", "TraceMode", "allocate", "dense_bytes", "same_geometry"]
+
+CUDA = torch.device("cuda", 0)
+
+
+class ArenaTensor(torch.Tensor):
+    """A tensor on the device that is not there.
+
+    Attributes:
+        meta: Its geometry.
+        block: The allocation that it lies in.
+        recorder: Who is told of launches.
+    """
+
+    meta: torch.Tensor
+    block: Block
+    recorder: Recorder
+
+    @staticmethod
+    def __new__(cls, meta: torch.Tensor, block: Block, recorder: Recorder) -> ArenaTensor:
+        """Returns a tensor of the geometry of `meta` in `block`."""
+        tensor: ArenaTensor = torch.Tensor._make_wrapper_subclass(
+            cls,
+            meta.size(),
+            strides=meta.stride(),
+            storage_offset=meta.storage_offset(),
+            dtype=meta.dtype,
+            layout=meta.layout,
+            device=CUDA,
+        )
+        tensor.meta = meta
+        tensor.block = block
+        tensor.recorder = recorder
+        return tensor
+
+    # Without this, results of functions would be wrapped a second time.
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
+
+    @classmethod
+    def __torch_dispatch__(  # type: ignore[override]
+        cls, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        for leaf in tree_leaves((args, kwargs)):
+            if isinstance(leaf, ArenaTensor):
+                return dispatch(leaf.recorder, func, args, kwargs or {})
+        return NotImplemented
+
+    @property
+    def place(self) -> Place:
+        """Where the first element lies."""
+        return Place(self.block, int(self.meta.storage_offset()) * self.meta.element_size())
+
+    def data_ptr(self) -> int:
+        """Returns the address; as in PyTorch, a tensor without elements has none."""
+        return self.block.address + self.place.offset if self.meta.numel() else 0
+
+    # A build of PyTorch without CUDA asks for CUDA's current device in the C++ code of these
+    # methods, before it gets to `dispatch`.
+
+    def __getitem__(self, index: Any) -> ArenaTensor:
+        if any(isinstance(leaf, torch.Tensor) for leaf in tree_leaves(index)):
+            refuse("aten::index.Tensor")
+        view = self.meta[index]
+        if view.untyped_storage()._cdata != self.meta.untyped_storage()._cdata:
+            refuse("aten::index.Tensor")
+        return ArenaTensor(view, self.block, self.recorder)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(value, torch.Tensor):
+            self[index].copy_(value)
+        else:
+            self[index].fill_(value)
+
+    def contiguous(self, memory_format: Any = torch.contiguous_format) -> torch.Tensor:
+        """Returns this tensor, or a copy."""
+        if self.meta.is_contiguous(memory_format=memory_format):
+            return self
+        return self.clone(memory_format=memory_format)
+
+    def copy_(self, source: torch.Tensor, non_blocking: bool = False) -> ArenaTensor:
+        """Records a copy."""
+        _assign(self, source, "aten::copy_")
+        return self
+
+    def cuda(self, *_: Any, **__: Any) -> ArenaTensor:
+        """Returns this tensor: it is there already."""
+        return self
+
+    def item(self) -> Any:
+        """Refused: it needs data."""
+        refuse("aten::_local_scalar_dense")
+
+    __bool__ = __complex__ = __float__ = __index__ = __int__ = item
+
+    def __repr__(self, **_: Any) -> str:  # type: ignore[override]
+        refuse("printing a tensor")
+
+    def __format__(self, _: str) -> str:
+        refuse("printing a tensor")
+
+    def tolist(self) -> Any:
+        """Refused: it needs data."""
+        refuse("Tensor.tolist")
+
+    def numpy(self, **_: Any) -> Any:
+        """Refused: it needs data."""
+        refuse("Tensor.numpy")
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        refuse("Tensor.__array__")
+
+    def __dlpack__(self, **_: Any) -> Any:
+        refuse("Tensor.__dlpack__")
+
+
+class TraceMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Catches what makes tensors on the device out of nothing."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.recorder = recorder
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return dispatch(self.recorder, func, args, kwargs or {})
+
+
+def refuse(op: str) -> NoReturn:
+    """Ends the trace."""
+    raise RefusalError.needs_device(op)
+
+
+def allocate(recorder: Recorder, meta: torch.Tensor) -> ArenaTensor:
+    """Returns a tensor of this geometry in a block of its own."""
+    return ArenaTensor(meta, recorder.allocate(meta.untyped_storage().nbytes()), recorder)
+
+
+def dense_bytes(meta: torch.Tensor) -> int | None:
+    """Returns how many bytes a tensor covers; None when there are gaps or elements overlap."""
+    expected = 1
+    for stride, size in sorted(
+        (stride, size) for size, stride in zip(meta.size(), meta.stride(), strict=True) if size != 1
+    ):
+        if meta.numel() and stride != expected:
+            return None
+        expected *= size
+    return meta.numel() * meta.element_size()
+
+
+def same_geometry(first: torch.Tensor, second: torch.Tensor) -> bool:
+    """Whether both have the same shape, and the same strides where these mean something."""
+    return first.size() == second.size() and all(
+        size == 1 or one == other
+        for size, one, other in zip(first.size(), first.stride(), second.stride(), strict=True)
+    )
+
+
+# What new memory holds: nothing in particular, or the value that the function finds.
+Filler = Callable[[Sequence[Any], dict[str, Any]], Any]
+EMPTY = {
+    "aten::empty",
+    "aten::empty_like",
+    "aten::empty_permuted",
+    "aten::empty_strided",
+    "aten::new_empty",
+    "aten::new_empty_strided",
+}
+FILLED: dict[str, Filler] = {
+    "aten::zeros": lambda args, kwargs: 0,
+    "aten::zeros_like": lambda args, kwargs: 0,
+    "aten::new_zeros": lambda args, kwargs: 0,
+    "aten::ones": lambda args, kwargs: 1,
+    "aten::ones_like": lambda args, kwargs: 1,
+    "aten::new_ones": lambda args, kwargs: 1,
+    "aten::full": lambda args, kwargs: args[1],
+    "aten::full_like": lambda args, kwargs: args[1],
+    "aten::new_full": lambda args, kwargs: args[2],
+    "aten::scalar_tensor": lambda args, kwargs: args[0],
+}
+# Views that the schema does not call so.
+VIEWS = {"aten::_unsafe_view", "aten::detach", "aten::lift_fresh"}
+
+
+def dispatch(recorder: Recorder, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Carries out one ATen operation, or refuses it."""
+    name, op = func._schema.name, func.name()
+    tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, ArenaTensor)]
+    device = kwargs.get("device")
+    on_device = torch.device(device).type == "cuda" if device is not None else bool(tensors)
+    if not tensors and not on_device:
+        return func(*args, **kwargs)
+
+    if name in EMPTY or name in FILLED:
+        if not on_device:
+            return func(*_unwrap(args), **kwargs)
+        options = {key: value for key, value in kwargs.items() if key != "pin_memory"}
+        made = allocate(recorder, func(*_unwrap(args), **{**options, "device": "meta"}))
+        if name in FILLED:
+            _fill(made, FILLED[name](args, kwargs), op)
+        return made
+    if func.is_view or name in VIEWS:
+        (source,) = tensors
+        return tree_map(
+            lambda leaf: (
+                ArenaTensor(leaf, source.block, recorder)
+                if isinstance(leaf, torch.Tensor)
+                else leaf
+            ),
+            func(*_unwrap(args), **_unwrap(kwargs)),
+        )
+    if name in ("aten::zero_", "aten::fill_"):
+        value = args[1] if name == "aten::fill_" else 0
+        if isinstance(value, ArenaTensor) or not isinstance(args[0], ArenaTensor):
+            refuse(op)
+        _fill(args[0], value.item() if isinstance(value, torch.Tensor) else value, op)
+        return args[0]
+    if name in ("aten::clone", "aten::_to_copy") and on_device:
+        if not tensors or kwargs.get("dtype") not in (None, tensors[0].dtype):
+            refuse(op)
+        source = tensors[0]
+        options = {**kwargs, "device": "meta"} if name == "aten::_to_copy" else kwargs
+        options.pop("pin_memory", None)
+        made = allocate(recorder, func(source.meta, **options))
+        _copy(made, source, op)
+        return made
+    if name == "aten::copy_" and isinstance(args[0], ArenaTensor):
+        _assign(args[0], args[1], op)
+        return args[0]
+    if name == "aten::is_pinned":
+        return False
+    refuse(op)
+
+
+def _unwrap(tree: Any) -> Any:
+    return tree_map(lambda leaf: leaf.meta if isinstance(leaf, ArenaTensor) else leaf, tree)
+
+
+def _fill(target: ArenaTensor, value: Any, op: str) -> None:
+    size = dense_bytes(target.meta)
+    if size is None:
+        refuse(f"{op} of a view with gaps")
+    pattern = bytes(torch.full((1,), value, dtype=target.dtype).view(torch.uint8).tolist())
+    target.recorder.memset(target.place, size, pattern, op)
+
+
+def _assign(target: ArenaTensor, source: torch.Tensor, op: str) -> None:
+    if isinstance(source, ArenaTensor):
+        _copy(target, source, op)
+    elif source.numel() == 1:
+        _fill(target, source.item(), op)
+    else:
+        refuse(f"{op} from the host")
+
+
+def _copy(target: ArenaTensor, source: ArenaTensor, op: str) -> None:
+    size = dense_bytes(target.meta)
+    if target.dtype != source.dtype or not same_geometry(target.meta, source.meta) or size is None:
+        refuse(f"{op} between different layouts")
+    target.recorder.copy(target.place, source.place, size, op)

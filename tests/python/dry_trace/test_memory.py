@@ -1,0 +1,277 @@
+"""Allocations, fills, copies and views on tensors without memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+ADD = """
+@triton.jit
+def add(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(out + at, tl.load(x + at, mask=at < n).to(out.dtype.element_ty), mask=at < n)
+"""
+
+
+def run_of(body: str) -> str:
+    lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
+    return f"{ADD}\n\ndef run(x):\n{lines}\n"
+
+
+def test_zeros_then_atomic_accumulation(dry: Any) -> None:
+    plan = dry(
+        run_of(
+            """
+out = torch.zeros(100, device=x.device)
+add[(1,)](x, out, 100, BLOCK=128)
+return out
+"""
+        ),
+        dry.tensor("x", [100]),
+    ).plan
+    memset, kernel = plan["launches"]
+    assert memset == {
+        "kind": "memset",
+        "buffer": 1,
+        "offset": 0,
+        "value": 0,
+        "width": 4,
+        "count": 100,
+    }
+    assert kernel["kind"] == "kernel"
+
+
+@pytest.mark.parametrize(
+    ("expression", "memset"),
+    [
+        ("torch.zeros_like(x)", (0, 4, 50)),
+        ("x.new_zeros(100)", (0, 4, 50)),
+        ("torch.zeros(101, dtype=torch.float16, device='cuda')[:0].new_zeros(101)", (0, 2, 101)),
+        ("torch.ones_like(x)", (0x3C003C00, 4, 50)),
+        ("torch.full((100,), 1.5, dtype=torch.float32, device='cuda')", (0x3FC00000, 4, 100)),
+        ("torch.full((100,), -1, dtype=torch.int64, device='cuda')", (0xFFFFFFFF, 4, 200)),
+        ("torch.empty(100, dtype=torch.bfloat16, device='cuda').fill_(1)", (0x3F803F80, 4, 50)),
+        ("torch.empty_like(x).zero_()", (0, 4, 50)),
+        ("torch.empty((10, 10), device='cuda').t().zero_()", (0, 4, 100)),
+        ("torch.full_like(x, float('-inf'))", (0xFC00FC00, 4, 50)),
+    ],
+)
+def test_fills_become_memsets(dry: Any, expression: str, memset: tuple[int, ...]) -> None:
+    plan = dry(run_of(f"return {expression}"), dry.tensor("x", [100], "float16")).plan
+    launch = plan["launches"][-1]
+    assert (launch["value"], launch["width"], launch["count"]) == memset
+
+
+def test_a_value_without_a_pattern_is_refused_by_name(dry: Any) -> None:
+    body = "return torch.full((4,), 7, dtype=torch.int64, device='cuda')"
+    refusal = dry(run_of(body), dry.tensor("x", [4])).refused
+    assert (refusal["kind"], refusal["op"]) == ("unsupported", "aten::full")
+
+
+def test_fills_of_parts(dry: Any) -> None:
+    plan = dry(
+        run_of(
+            """
+out = torch.empty((8, 16), device="cuda")
+out[2:4].zero_()
+out[5, 3:8] = 1.0
+out[7] = torch.tensor(2.0)
+return out
+"""
+        ),
+        dry.tensor("x", [4]),
+    ).plan
+    assert [
+        (launch["offset"], launch["count"], launch["value"]) for launch in plan["launches"]
+    ] == [
+        (2 * 64, 32, 0),
+        (5 * 64 + 12, 5, 0x3F800000),
+        (7 * 64, 16, 0x40000000),
+    ]
+
+
+def test_a_fill_with_gaps_is_refused_by_name(dry: Any) -> None:
+    body = "out = torch.empty((8, 16), device='cuda')\nout[:, 3].zero_()\nreturn out"
+    refusal = dry(run_of(body), dry.tensor("x", [4])).refused
+    assert (refusal["kind"], refusal["op"]) == (
+        "needs_device",
+        "aten::zero_ of a view with gaps",
+    )
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "x.clone()",
+        "torch.empty_like(x).copy_(x)",
+        "x.to(x.dtype, copy=True)",
+        "x.t().clone().t()",
+        "x.contiguous().clone().view(4, 8)",
+    ],
+)
+def test_copies(dry: Any, expression: str) -> None:
+    plan = dry(run_of(f"return {expression}"), dry.tensor("x", [4, 8])).plan
+    assert plan["launches"] == [
+        {
+            "kind": "copy",
+            "buffer": 1,
+            "offset": 0,
+            "from_buffer": 0,
+            "from_offset": 0,
+            "bytes": 128,
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("expression", "op"),
+    [
+        ("x.t().contiguous()", "aten::clone between different layouts"),
+        ("torch.empty((4, 8), dtype=torch.float16, device='cuda').copy_(x)", "aten::copy_"),
+        ("torch.empty((4, 8), device='cuda').copy_(torch.ones(4, 8))", "aten::copy_ from the host"),
+        ("x.half()", "aten::_to_copy"),
+        ("torch.ones(4, 8).cuda()", "moving a tensor to the device"),
+        ("torch.ones(4, 8).to(x.device)", "aten::_to_copy"),
+        ("x.untyped_storage().data_ptr()", "storage of a tensor"),
+        ("torch.tensor([1.0, 2.0], device='cuda')", "torch.tensor"),
+        ("x.cpu()", "aten::_to_copy"),
+        ("x + 1", "aten::add.Tensor"),
+        ("torch.softmax(x, -1)", "aten::_softmax"),
+        ("x[x > 0]", "aten::gt.Scalar"),
+        ("x[[0, 1]]", "aten::index.Tensor"),
+        ("torch.rand(4, device='cuda')", "aten::rand"),
+        ("torch.arange(4, device='cuda')", "aten::arange"),
+        ("torch.cat([x, x])", "aten::cat"),
+        ("x.sum().item()", "aten::sum"),
+        ("x[0, 0].item()", "aten::_local_scalar_dense"),
+        ("bool(x[0, 0])", "aten::_local_scalar_dense"),
+        ("x if x[0, 0] > 0 else None", "aten::gt.Scalar"),
+        ("print(x)", "printing a tensor"),
+        ("print(f'{x}')", "printing a tensor"),
+        ("x.tolist()", "Tensor.tolist"),
+        ("x.numpy()", "Tensor.numpy"),
+        ("float(x[0, 0])", "aten::_local_scalar_dense"),
+        ("torch.mm(x, x.t(), out=torch.empty(4, 4, device='cuda'))", "aten::mm.out"),
+    ],
+)
+def test_what_needs_data_is_refused_by_name(dry: Any, expression: str, op: str) -> None:
+    refusal = dry(run_of(f"return {expression}"), dry.tensor("x", [4, 8])).refused
+    assert refusal["kind"] == "needs_device"
+    assert refusal["op"].startswith(op)
+    assert refusal["op"] in refusal["message"]
+    assert refusal["traceback"].startswith("line 13, in run: return ")
+
+
+def test_a_refusal_cannot_be_swallowed(dry: Any) -> None:
+    body = "try:\n    return x + 1\nexcept Exception:\n    return torch.zeros_like(x)"
+    assert dry(run_of(body), dry.tensor("x", [4])).refused["op"] == "aten::add.Tensor"
+
+
+def test_geometry_needs_no_device(dry: Any) -> None:
+    plan = dry(
+        run_of(
+            """
+assert x.is_cuda and x.device == torch.device("cuda", 0) and x.device.type == "cuda"
+assert x.shape == (4, 8) and x.stride() == (8, 1) and x.stride(0) == 8 and x.size(-1) == 8
+assert x.numel() == 32 and x.ndim == x.dim() == 2 and x.element_size() == 4
+assert x.is_contiguous() and not x.t().is_contiguous() and x.dtype is torch.float32
+assert x.to(torch.float32) is x and x.cuda() is x and x.float() is x and x.contiguous() is x
+assert x.data_ptr() % 256 == 0 and x[1, 2:].data_ptr() == x.data_ptr() + 40
+assert x.view(-1, 2).shape == (16, 2) and x.reshape(2, 2, 8).stride() == (16, 8, 1)
+assert x.unsqueeze(0).expand(3, 4, 8).stride() == (0, 8, 1)
+assert [part.storage_offset() for part in x.split(2)] == [0, 16]
+assert [part.shape for part in x.chunk(2, dim=1)] == [(4, 4)] * 2
+assert x.as_strided((2, 2), (1, 4)).stride() == (1, 4) and x.flatten().shape == (32,)
+assert x.permute(1, 0).shape == (8, 4) and x.mT.shape == (8, 4) and x[..., None].ndim == 3
+assert x.view(torch.int32).dtype is torch.int32 and x.detach().data_ptr() == x.data_ptr()
+assert not x.requires_grad and x.squeeze(0).shape == (4, 8) and len(x) == 4
+assert torch.empty(0, device="cuda").data_ptr() == 0 and x.get_device() == 0
+assert torch.empty(4, 8).device.type == "cpu" and torch.ones(3).sum().item() == 3
+with torch.no_grad(), torch.inference_mode():
+    out = torch.empty_like(x.view(8, 4).t())
+assert out.stride() == (1, 4)
+return out.zero_()
+"""
+        ),
+        dry.tensor("x", [4, 8]),
+    ).plan
+    assert plan["buffers"][1]["strides"] == [1, 4]
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("return x", "'out' shares its memory with input 'x'"),
+        ("return x.view(2, 2)", "'out' shares its memory with input 'x'"),
+        ("return torch.zeros(8, device='cuda')[:4]", "a view of a part of a larger allocation"),
+        ("return torch.zeros(1, device='cuda').expand(4)", "a view of a part"),
+        ("return torch.zeros(4)", "on cpu, not on the GPU"),
+        ("return 3.0", "is a float, not a tensor"),
+        ("pass", "is a NoneType, not a tensor"),
+        ("return x.clone(), x.clone()", "returned 2 values where the problem has 1 outputs"),
+        ("return torch.zeros(4, dtype=torch.bool, device='cuda')", "dtype torch.bool"),
+    ],
+)
+def test_what_cannot_be_an_output(dry: Any, body: str, says: str) -> None:
+    refusal = dry(run_of(body), dry.tensor("x", [4])).refused
+    assert refusal["kind"] == "signature"
+    assert says in refusal["message"]
+
+
+def test_outputs_that_share_memory(dry: Any) -> None:
+    body = "out = torch.zeros_like(x)\nreturn out, out.view(2, 2)"
+    refusal = dry(run_of(body), dry.tensor("x", [4]), outputs=("one", "two")).refused
+    assert "'two' shares its memory with output 'one'" in refusal["message"]
+
+
+def test_several_outputs_of_any_dtype_are_recorded_as_they_are(dry: Any) -> None:
+    # Whether they are the right ones is for the audit to say.
+    body = "return [torch.zeros(3, dtype=torch.int32, device='cuda'), x.clone()]"
+    plan = dry(run_of(body), dry.tensor("x", [4]), outputs=("one", "two")).plan
+    assert [(buffer["name"], buffer["dtype"]) for buffer in plan["buffers"][1:]] == [
+        ("one", "int32"),
+        ("two", "float32"),
+    ]
+
+
+def test_every_plan_is_that_of_a_first_call(dry: Any) -> None:
+    source = (
+        ADD
+        + """
+cache = {}
+
+def run(x):
+    if "workspace" not in cache:
+        cache["workspace"] = torch.zeros(100, device="cuda")
+    out = torch.zeros(100, device="cuda")
+    add[(1,)](x, cache["workspace"], 100, BLOCK=128)
+    add[(1,)](cache["workspace"], out, 100, BLOCK=128)
+    return out
+"""
+    )
+    x = dry.tensor("x", [100])
+    first, second = dry(source, x, more=[(x,)])
+    assert first.plan.kinds == ["memset", "memset", "kernel", "kernel"]
+    assert second.plan.document == first.plan.document
+
+
+def test_memory_that_import_leaves_empty_is_scratch(dry: Any) -> None:
+    source = (
+        ADD
+        + """
+workspace = torch.empty(100, device="cuda")
+
+def run(x):
+    out = torch.zeros(100, device="cuda")
+    workspace.zero_()
+    add[(1,)](x, workspace, 100, BLOCK=128)
+    add[(1,)](workspace, out, 100, BLOCK=128)
+    return out
+"""
+    )
+    x = dry.tensor("x", [100])
+    first, second = dry(source, x, more=[(x,)])
+    assert first.plan.document == second.plan.document
+    refusal = dry(source.replace("torch.empty(100", "torch.zeros(100"), x).refused
+    assert (refusal["kind"], refusal["op"]) == ("unsupported", "launch outside run")

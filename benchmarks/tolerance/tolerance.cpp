@@ -166,7 +166,7 @@ int main(int argc, char** argv) {
   std::vector<Row> rows;
   for (const auto& name : problems::names()) {
     if (!only.empty() && name != only) continue;
-    for (const auto dtype : problems::get(name).dtypes)
+    for (const auto dtype : judge::host_dtypes(problems::get(name)))
       measure(name, dtype, first_seed, seeds, rows);
   }
 

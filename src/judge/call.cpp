@@ -26,10 +26,14 @@ std::vector<std::int64_t> sizes_of(const Problem& problem, const AxisValues& axe
   return sizes;
 }
 
-std::string_view type_name(DType dtype) noexcept {
+std::string_view type_name(DType dtype) {
   switch (dtype) {
     case DType::float16:
       return "_Float16";
+    case DType::bfloat16:
+      throw ReferenceFault(
+          "the problem has tensors of bfloat16, which C++ candidates on the host cannot be asked "
+          "for");
     case DType::float32:
       return "float";
     case DType::float64:
@@ -43,6 +47,12 @@ std::string_view type_name(DType dtype) noexcept {
 }
 
 }  // namespace
+
+std::vector<DType> host_dtypes(const Problem& problem) {
+  auto dtypes = problem.dtypes;
+  std::erase(dtypes, DType::bfloat16);
+  return dtypes;
+}
 
 std::string entry_point(DType dtype) { return "run_" + std::string(to_string(dtype)); }
 
@@ -71,7 +81,7 @@ std::vector<Buffer> input_buffers(const Problem& problem, DType dtype, const Axi
 std::string prototypes(const Problem& problem) {
   const at::NoGradGuard no_grad;
   std::string text = "#include <cstdint>\n\n";
-  for (const auto dtype : problem.dtypes) {
+  for (const auto dtype : host_dtypes(problem)) {
     // What a reference returns is known by running it: an output may have a dtype of its own.
     const auto specs = derive_cases(problem, {dtype}, 0);
     const auto first = std::find_if(specs.begin(), specs.end(),

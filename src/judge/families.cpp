@@ -47,6 +47,8 @@ Exponents exponents_of(DType dtype) noexcept {
   switch (dtype) {
     case DType::float16:
       return {-17, -8, 7, -10, 4};
+    case DType::bfloat16:
+      return {-131, -10, 4, -20, 8};
     case DType::float64:
       return {-1027, -10, 11, -20, 8};
     default:
@@ -202,7 +204,7 @@ void draw_fast_normal(std::uint64_t key, DType dtype, const at::Tensor& into) {
   } else {
     std::vector<float> floats(count);
     random::normal(key, std::span<float>(floats));
-    store(floats, into.mutable_data_ptr<at::Half>());
+    store(floats, dtype, into);
   }
 }
 

@@ -67,6 +67,10 @@ class OUROBOROS_API ReferenceFault : public std::runtime_error {
 /// C++ prototypes of the problem's entry points, one for each of its dtypes: docs/abi.md.
 [[nodiscard]] OUROBOROS_API std::string prototypes(const Problem& problem);
 
+/// The dtypes of a problem that C++ candidates can be asked for: not bfloat16, for which the oldest
+/// compilers that we support have no arithmetic.
+[[nodiscard]] OUROBOROS_API std::vector<DType> host_dtypes(const Problem& problem);
+
 /// "run_float32" and so on.
 [[nodiscard]] OUROBOROS_API std::string entry_point(DType dtype);
 

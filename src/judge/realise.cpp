@@ -157,9 +157,9 @@ void check_agreement(const Problem& problem, const CaseSpec& spec, const Tensors
 }
 
 /// What the reference makes of a case in float32; empty in float64, and for the rare reference that
-/// works in float16 and not in float32.
+/// works in 16 bits and not in float32.
 Tensors in_single(const Problem& problem, const Case& one) {
-  if (one.spec.dtype != DType::float16) {
+  if (one.spec.dtype != DType::float16 && one.spec.dtype != DType::bfloat16) {
     return one.spec.dtype == DType::float32 ? one.reference : Tensors{};
   }
   Tensors inputs;

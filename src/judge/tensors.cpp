@@ -12,6 +12,8 @@ at::ScalarType scalar_type(DType dtype) noexcept {
   switch (dtype) {
     case DType::float16:
       return at::kHalf;
+    case DType::bfloat16:
+      return at::kBFloat16;
     case DType::float32:
       return at::kFloat;
     case DType::float64:
@@ -25,8 +27,8 @@ at::ScalarType scalar_type(DType dtype) noexcept {
 }
 
 std::optional<DType> dtype_of(at::ScalarType type) noexcept {
-  for (const auto dtype :
-       {DType::float16, DType::float32, DType::float64, DType::int32, DType::int64}) {
+  for (const auto dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64,
+                           DType::int32, DType::int64}) {
     if (scalar_type(dtype) == type) return dtype;
   }
   return std::nullopt;

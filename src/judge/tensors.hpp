@@ -45,6 +45,8 @@ decltype(auto) with_type(DType dtype, Visitor&& visit) {
   switch (dtype) {
     case DType::float16:
       return visit(static_cast<at::Half*>(nullptr));
+    case DType::bfloat16:
+      return visit(static_cast<at::BFloat16*>(nullptr));
     case DType::float32:
       return visit(static_cast<float*>(nullptr));
     case DType::float64:

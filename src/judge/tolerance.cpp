@@ -23,7 +23,8 @@ int binade_of(double value) noexcept {
   return static_cast<int>((std::bit_cast<std::uint64_t>(value) >> 52) & 0x7ff);
 }
 
-/// Precision of what computes: float16 problems are computed in float32 by anyone sensible.
+/// Precision of what computes: float16 and bfloat16 problems are computed in float32 by anyone
+/// sensible.
 double roundoff_of(DType compute) noexcept { return compute == DType::float64 ? 0x1p-53 : 0x1p-24; }
 
 struct Format {
@@ -36,6 +37,8 @@ Format format_of(DType dtype) noexcept {
   switch (dtype) {
     case DType::float16:
       return {10, -14, 0x1p-11};
+    case DType::bfloat16:
+      return {7, -126, 0x1p-8};
     case DType::float64:
       return {52, -1022, 0x1p-42};
     default:

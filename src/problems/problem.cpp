@@ -209,15 +209,19 @@ class Checker {
   }
 
   void baselines() const {
-    std::set<std::string> seen = {"eager"};
+    std::set<std::string> seen;
     for (std::size_t i = 0; i < problem_.baselines.size(); ++i) {
       const Baseline& baseline = problem_.baselines[i];
       if (baseline.name.empty()) fail(fmt::format("baselines[{}]: the name is empty", i));
-      if (!seen.insert(baseline.name).second) {
+      // The host has an eager mode of its own; a GPU's is a plan like the others.
+      const bool taken = baseline.name == "eager" && baseline.prepare;
+      if (!seen.insert(baseline.name).second || taken) {
         fail(fmt::format("baselines[{}]: there is already one named '{}'", i, baseline.name));
       }
-      if (!baseline.prepare) {
-        fail(fmt::format("baselines[{}] '{}': prepare is missing", i, baseline.name));
+      if (!baseline.prepare && !baseline.plan) {
+        fail(
+            fmt::format("baselines[{}] '{}': prepare (for the host) or plan (for a GPU) is missing",
+                        i, baseline.name));
       }
     }
   }

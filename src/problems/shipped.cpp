@@ -21,7 +21,7 @@ Problem over(const std::vector<std::string>& axes) {
     axis.minimum = problem.axes.empty() ? 0 : 1;
     problem.axes.push_back(std::move(axis));
   }
-  problem.dtypes = {DType::float32, DType::float64, DType::float16};
+  problem.dtypes = {DType::float32, DType::float64, DType::float16, DType::bfloat16};
   return problem;
 }
 

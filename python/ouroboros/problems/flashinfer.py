@@ -27,7 +27,7 @@ from ouroboros.problems.tensors import DTYPES
 
 __all__ = ["from_definition", "from_file"]
 
-_FLOATING = ("float16", "float32", "float64")
+_FLOATING = ("float16", "bfloat16", "float32", "float64")
 _LARGEST = 8192
 
 

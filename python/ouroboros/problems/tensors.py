@@ -10,6 +10,7 @@ __all__ = ["DTYPES", "dtype_name", "example_input"]
 
 DTYPES = {
     torch.float16: "float16",
+    torch.bfloat16: "bfloat16",
     torch.float32: "float32",
     torch.float64: "float64",
     torch.int32: "int32",

@@ -10,7 +10,7 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [torch.zeros(4, 4, dtype=torch.bfloat16)]
+    return [torch.zeros(4, 4, dtype=torch.complex64)]
 
 
 def get_init_inputs():

@@ -16,7 +16,7 @@ export PATH := $(PATH):$(abspath $(VENV))/bin
 SOURCES := $(shell find CMakeLists.txt pyproject.toml README.md cmake src include bindings python \
              tests/attacks examples/kernels -type f -not -name '*.pyc' 2>/dev/null)
 
-.PHONY: help setup demo test lint format stubs bench clean
+.PHONY: help setup demo test lint format stubs bench gpu-evidence clean
 help:
 	@echo "make demo    judge two honest kernels and six cheats"
 	@echo "make test    build and test everything"
@@ -24,6 +24,7 @@ help:
 	@echo "make format  rewrite sources in the house style"
 	@echo "make stubs   regenerate the type stubs of the C++ module"
 	@echo "make bench   run the benchmarks and rewrite benchmarks/results/cpu"
+	@echo "make gpu-evidence  build, test and measure on this machine's GPU"
 	@echo "make clean   remove build trees (the environment stays: rm -rf $(VENV))"
 
 setup: $(VENV)/.installed
@@ -54,6 +55,9 @@ format: setup
 	@git ls-files -co --exclude-standard '*.cpp' '*.hpp' ':!tests/attacks' | xargs $(VENV)/bin/clang-format -i
 	@$(VENV)/bin/ruff check -q --fix . || true
 	@$(VENV)/bin/ruff format -q .
+
+gpu-evidence: setup
+	@scripts/gpu_evidence.sh
 
 stubs: setup
 	@scripts/stubs.sh python

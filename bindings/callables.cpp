@@ -1,6 +1,9 @@
 #include "callables.hpp"
 
+#include <pybind11/stl.h>
+
 #include <chrono>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -239,6 +242,31 @@ std::function<void()> PythonPrepare::operator()(const Tensors& inputs,
         raise_as_cpp(raised, what);
       }
     };
+  } catch (py::error_already_set& raised) {
+    raise_as_cpp(raised, what_);
+  }
+}
+
+PythonPlan::PythonPlan(py::object callable, std::string what)
+    : callable_(std::move(callable)), what_(std::move(what)) {}
+
+LaunchPlan PythonPlan::operator()(const std::vector<PlanBuffer>& signature) const {
+  keep_thread_state();
+  const py::gil_scoped_acquire gil;
+  try {
+    py::list buffers;
+    for (const auto& buffer : signature) {
+      py::dict one;
+      one["name"] = buffer.name;
+      one["role"] = buffer.role == PlanRole::input ? "input" : "output";
+      one["dtype"] = std::string(to_string(buffer.dtype));
+      one["shape"] = py::cast(buffer.shape);
+      one["strides"] = py::cast(buffer.strides);
+      buffers.append(one);
+    }
+    const auto text = callable_.get()(buffers).cast<py::bytes>();
+    const std::string_view view = text;
+    return LaunchPlan::parse(std::as_bytes(std::span(view.data(), view.size())));
   } catch (py::error_already_set& raised) {
     raise_as_cpp(raised, what_);
   }

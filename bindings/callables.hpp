@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ouroboros/problem.hpp"
 
@@ -78,6 +79,18 @@ class PythonPrepare {
   PythonPrepare(pybind11::object callable, std::string what);
   std::function<void()> operator()(const Tensors& inputs, const Tensors& outputs) const;
   [[nodiscard]] pybind11::handle callable() const noexcept { return callable_.get(); }
+
+ private:
+  SharedObject callable_;
+  std::string what_;
+};
+
+/// Calls `plan(signature)`, which returns the bytes of a plan file. The signature is a list of
+/// dictionaries with the keys name, role, dtype, shape and strides.
+class PythonPlan {
+ public:
+  PythonPlan(pybind11::object callable, std::string what);
+  LaunchPlan operator()(const std::vector<PlanBuffer>& signature) const;
 
  private:
   SharedObject callable_;

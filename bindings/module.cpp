@@ -9,4 +9,5 @@ PYBIND11_MODULE(_ouroboros, module) {
   ouroboros::bindings::bind_referee(module);
   ouroboros::bindings::bind_verdict(module);
   ouroboros::bindings::bind_machine(module);
+  ouroboros::bindings::bind_plan(module);
 }

@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <array>
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "callables.hpp"
 #include "names.hpp"
 #include "ouroboros/error.hpp"
+#include "ouroboros/tracer.hpp"
 
 namespace ouroboros::bindings {
 namespace {
@@ -86,11 +88,40 @@ void bind_timing(py::module_& module) {
                      "Largest |mean A/A log-ratio| that passes.");
 }
 
+std::vector<std::string> texts(const std::vector<std::filesystem::path>& paths) {
+  return {paths.begin(), paths.end()};
+}
+
+std::vector<std::filesystem::path> paths(const std::vector<std::string>& texts) {
+  return {texts.begin(), texts.end()};
+}
+
+void bind_device_options(py::module_& module) {
+  py::class_<DeviceOptions>(module, "DeviceOptions",
+                            "Where GPU candidates are compiled for and run.")
+      .def(py::init([](const py::KWArgs<py::object>& keywords) {
+        return from_keywords<DeviceOptions>(keywords, "DeviceOptions");
+      }))
+      .def_readwrite("ordinal", &DeviceOptions::ordinal, "Of the GPU, as CUDA counts them.")
+      .def_readwrite("target", &DeviceOptions::target,
+                     "Architecture to compile for, e.g. \"sm_90\"; empty: the GPU's own.")
+      .def_readwrite("tracer", &DeviceOptions::tracer,
+                     "Runs the host code of Triton candidates; None: they cannot be judged.")
+      .def_property(
+          "libraries", [](const DeviceOptions& o) { return texts(o.libraries); },
+          [](DeviceOptions& o, const std::vector<std::string>& folders) {
+            o.libraries = paths(folders);
+          },
+          "Folders to look for NVRTC in first.");
+}
+
 }  // namespace
 
 void bind_options(py::module_& module) {
   bind_limits(module);
+  bind_device(module);
   bind_timing(module);
+  bind_device_options(module);
   py::class_<Options>(module, "Options", "How a referee works. The defaults suit a reward.")
       .def(py::init([](const py::KWArgs<py::object>& keywords) {
         return from_keywords<Options>(keywords, "Options");
@@ -119,6 +150,7 @@ void bind_options(py::module_& module) {
           "When timing stops: \"screen\" on any decision, \"report\" on precision.")
       .def_readwrite("timing", &Options::timing)
       .def_readwrite("gate", &Options::gate)
+      .def_readwrite("device", &Options::device)
       .def_property(
           "scratch", [](const Options& o) { return o.scratch.string(); },
           [](Options& o, const std::string& path) { o.scratch = path; },

@@ -150,13 +150,19 @@ void bind_parts(py::module_& module) {
       .def("__repr__", [](const Input& input) { return "<ouroboros.Input '" + input.name + "'>"; });
 
   py::class_<Baseline>(module, "Baseline", "Something to compare a candidate's time with.")
-      .def(py::init([](const std::string& name, AnyCallable prepare) {
-             return Baseline{name,
-                             PythonPrepare(std::move(prepare), "the baseline '" + name + "'")};
+      .def(py::init([](const std::string& name, std::optional<AnyCallable> prepare,
+                       std::optional<AnyCallable> plan) {
+             const std::string what = "the baseline '" + name + "'";
+             Baseline baseline{name, {}};
+             if (prepare) baseline.prepare = PythonPrepare(std::move(*prepare), what);
+             if (plan) baseline.plan = PythonPlan(std::move(*plan), what);
+             return baseline;
            }),
-           py::arg("name"), py::arg("prepare"),
-           "`prepare(inputs, outputs)` gets two tuples of tensors and returns a callable of no "
-           "arguments that computes once. Compiling and warming up belong into `prepare`.")
+           py::arg("name"), py::arg("prepare") = py::none(), py::arg("plan") = py::none(),
+           "For the host, `prepare(inputs, outputs)` gets two tuples of tensors and returns a "
+           "callable of no arguments that computes once; compiling and warming up belong into "
+           "`prepare`. For a GPU, `plan(signature)` gets a list of dictionaries (name, role, "
+           "dtype, shape, strides; inputs before outputs) and returns the bytes of a plan file.")
       .def_readonly("name", &Baseline::name)
       .def("__repr__",
            [](const Baseline& one) { return "<ouroboros.Baseline '" + one.name + "'>"; });

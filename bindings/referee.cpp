@@ -66,6 +66,9 @@ void bind_referee(py::module_& module) {
       .def_property_readonly(
           "failure", [](const Compiled& compiled) { return name_of(compiled.failure); },
           "The status that compiling imposes, or None.")
+      .def_property_readonly(
+          "language", [](const Compiled& compiled) { return compiled.candidate.language; },
+          "What the candidate is written in.")
       .def_property_readonly("image",
                              [](const Compiled& compiled) {
                                return py::bytes(

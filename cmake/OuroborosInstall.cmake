@@ -1,7 +1,8 @@
 # One layout for `cmake --install` and for the wheel, whose prefix is the package's folder:
 #
 #   include/ouroboros   headers
-#   lib                 libouroboros_replay.so, libouroboros.so
+#   lib                 libouroboros_replay.so, libouroboros.so, libouroboros-live.so,
+#                       libouroboros-no-driver.so
 #   lib/cmake/ouroboros the CMake package
 #   libexec/ouroboros   the helper programs
 #
@@ -16,8 +17,12 @@ set(ouroboros_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ouroboros)
 
 install(DIRECTORY include/ouroboros DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.hpp")
-install(TARGETS ouroboros-sandbox ouroboros-executor
+install(TARGETS ouroboros-sandbox ouroboros-executor ouroboros-cuda-executor
+        ouroboros-cuda-compiler
         RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/ouroboros)
+
+install(TARGETS ouroboros-live ouroboros-no-driver
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 # Two export sets, so that the replay component can be used on a machine without PyTorch.
 set_target_properties(ouroboros_replay PROPERTIES EXPORT_NAME replay INSTALL_RPATH "$ORIGIN")

@@ -40,7 +40,8 @@ build_cpp() {
   "$cmake" --preset ci -DPython_EXECUTABLE="$venv/bin/python"
   "$cmake" --build --preset ci
 }
-ctest_cpp() { "$ctest" --preset ci --no-tests=error; }
+# The tests that compile CUDA find NVRTC in the environment.
+ctest_cpp() { VIRTUAL_ENV=$venv "$ctest" --preset ci --no-tests=error; }
 
 # The install tree is moved before it is used: nothing in it may know where it was made.
 consumer() {
@@ -72,6 +73,7 @@ stubs() {
 step build build_cpp
 step ctest ctest_cpp
 step consumer consumer
+step fuzz scripts/fuzz.sh 60
 step pytest python_tests
 step stubs stubs
 step lint scripts/lint.sh

@@ -11,9 +11,11 @@ namespace ouroboros {
 struct OUROBOROS_API Candidate {
   std::string source;
   std::string name = "candidate";  ///< For messages and records only.
-  std::string language = "cpp";    ///< "cpp" is the one language of the host executor.
+  /// "cpp" runs on the host; "triton", "cuda" and "ptx" on a GPU.
+  std::string language = "cpp";
 
-  /// Reads a candidate from a file; its name is the file's. Throws `Error{io}`.
+  /// Reads a candidate from a file; its name is the file's, and its
+  /// language what the suffix says: .cu, .ptx, .py (Triton), anything else C++. Throws `Error{io}`.
   [[nodiscard]] static Candidate from_file(const std::filesystem::path& path);
 };
 

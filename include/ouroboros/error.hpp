@@ -20,7 +20,7 @@ enum class ErrorCode : std::uint8_t {
   io,                   ///< Reading or writing a file or a descriptor failed.
   unsupported,          ///< This build or this machine cannot do what was asked.
   sandbox_unavailable,  ///< A required isolation mechanism is missing.
-  compiler_missing,     ///< No C++ compiler was found.
+  compiler_missing,     ///< No compiler for the language was found.
   executor_lost,        ///< An executor died for a reason that is not the candidate's.
   out_of_memory,        ///< The machine could not provide the memory that was asked for.
   cancelled,            ///< The caller asked to stop.

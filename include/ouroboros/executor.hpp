@@ -138,7 +138,7 @@ class OUROBOROS_API Executor {
   /// Loads a plan's module in a fresh process, seals it, and only then runs its constructors.
   /// `arena` must have been laid out from `plan.calls`. A module that the candidate made unloadable
   /// gives a session whose `opening()` says so; a broken machine throws `Error`.
-  virtual std::unique_ptr<Session> open(const LaunchPlan& plan,
+  virtual std::unique_ptr<Session> open(const HostPlan& plan,
                                         std::shared_ptr<const Arena> arena) = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,12 +15,24 @@
 
 namespace ouroboros {
 
+class Tracer;
+
 /// How far to judge.
 enum class Stage : std::uint8_t {
   compile,  ///< Compile and inspect only.
   sweep,    ///< And correctness.
   time,     ///< And time against the baselines.
   gate,     ///< And the stability gate over fresh processes.
+};
+
+/// Where GPU candidates are compiled for and run.
+struct DeviceOptions {
+  int ordinal = 0;     ///< Of the GPU, as CUDA counts them.
+  std::string target;  ///< Architecture to compile for, e.g. "sm_90"; empty: the GPU's own.
+  /// Runs the host code of Triton candidates; without one they cannot be judged. Referees may
+  /// share.
+  std::shared_ptr<Tracer> tracer;
+  std::vector<std::filesystem::path> libraries;  ///< Folders to look for NVRTC in first.
 };
 
 /// How a referee works. The defaults suit a reward function on one machine.
@@ -31,6 +44,7 @@ struct Options {
   timing::Mode mode = timing::Mode::screen;
   timing::Plan timing;
   timing::GateRule gate;
+  DeviceOptions device;
   std::filesystem::path scratch;    ///< Parent of scratch folders; empty: the system's.
   std::string compiler;             ///< C++ compiler; empty: $CXX, then c++, g++, clang++.
   std::function<bool()> cancelled;  ///< Asked often; true ends the call with Error{cancelled}.

@@ -12,6 +12,7 @@
 
 #include "ouroboros/api.hpp"
 #include "ouroboros/dtype.hpp"
+#include "ouroboros/launch_plan.hpp"
 
 namespace ouroboros {
 
@@ -72,6 +73,9 @@ struct Baseline {
   /// eager mode does). Called once for each timed cell; the buffers' contents change afterwards,
   /// their addresses do not. Compiling and warming up belong here.
   std::function<std::function<void()>(const Tensors& inputs, const Tensors& outputs)> prepare;
+  /// Makes a launch plan that computes the same on a GPU, from inputs to outputs like these. Empty
+  /// where there is none; throws `Error` where it cannot be had.
+  std::function<LaunchPlan(const std::vector<PlanBuffer>& signature)> plan = {};
 };
 
 /// What a candidate has to compute, on what, and how it may do it.

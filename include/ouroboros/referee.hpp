@@ -15,11 +15,16 @@
 
 namespace ouroboros {
 
+namespace referee {
+class PlanSource;
+}
+
 /// A candidate that was compiled, or the reason why it was not.
 struct Compiled {
   Candidate candidate;
   Compilation record;
-  ModuleImage image;              ///< Empty when compilation failed.
+  ModuleImage image;  ///< Of a host candidate; empty when compilation failed.
+  std::shared_ptr<referee::PlanSource> plans;  ///< Of a GPU candidate; null when there are none.
   std::optional<Status> failure;  ///< What settles the verdict already, e.g. compile_error.
   std::vector<Finding> findings;
 };

@@ -89,7 +89,8 @@ struct TimedCell {
   std::map<std::string, std::int64_t> axes;
   std::int64_t bytes_min = 0;        ///< Compulsory traffic: inputs and outputs once each.
   timing::Interval latency_us;       ///< Of the candidate, hand-over included.
-  double handover_us = 0.0;          ///< Of an empty call, measured in the same run.
+  double handover_us = 0.0;          ///< Of an empty call or launch, measured in the same run.
+  std::string variant;               ///< The autotune configuration that was timed, in words.
   std::int64_t samples_checked = 0;  ///< Timed outputs that were compared with the oracle.
   std::int64_t samples_total = 0;
   std::vector<BaselineTiming> baselines;
@@ -98,7 +99,7 @@ struct TimedCell {
 
 struct Timing {
   bool ran = false;
-  std::string clock;  ///< "host_processor_time": see Replay::elapsed.
+  std::string clock;  ///< "host_processor_time" (see Replay::elapsed) or "device_events".
   std::string mode;   ///< "screen" or "report".
   std::vector<TimedCell> cells;
   std::map<std::string, double> geomean_speedup;  ///< By baseline, over cells.
@@ -116,6 +117,20 @@ struct GateResult {
   std::vector<std::string> reasons;
 };
 
+/// A kernel that a GPU candidate launches, as compiled and as launched in the first plan.
+struct KernelUse {
+  std::string function;
+  std::string origin;                     ///< "candidate" or "library".
+  int launches = 0;                       ///< In one call.
+  std::int64_t registers = 0;             ///< A thread.
+  std::int64_t stack_bytes = 0;           ///< Of a thread in local memory: arrays and spills.
+  std::int64_t shared_bytes = 0;          ///< Of a block, static.
+  std::int64_t shared_dynamic_bytes = 0;  ///< Of a block in the first launch.
+  std::vector<std::int64_t> grid;         ///< Of the first launch: x, y, z.
+  std::vector<std::int64_t> block;
+  std::vector<std::int64_t> cluster;
+};
+
 struct Compilation {
   bool ran = false;
   bool succeeded = false;
@@ -124,8 +139,11 @@ struct Compilation {
   double duration_ms = 0.0;
   std::int64_t image_bytes = 0;
   std::string image_sha256;
-  std::vector<std::string> entries;  ///< Exported entry points.
-  std::string log;                   ///< Diagnostics, cut at Limits::log_kib.
+  std::vector<std::string> entries;   ///< Exported entry points; on a GPU those that were traced.
+  std::string target;                 ///< Of a GPU candidate, e.g. "sm_90"; empty on the host.
+  std::vector<std::string> variants;  ///< Autotune configurations of the first plan, in words.
+  std::vector<KernelUse> kernels;
+  std::string log;  ///< Diagnostics, cut at Limits::log_kib.
 };
 
 /// Where a verdict comes from: enough to repeat it.
@@ -136,6 +154,8 @@ struct Provenance {
   std::string machine;     ///< Processor model.
   std::string kernel;      ///< Operating system release.
   std::string torch_version;
+  std::string device;          ///< The GPU's name; empty where none was used.
+  std::string driver_version;  ///< Of the GPU's driver; empty where none was used.
   double duration_s = 0.0;
   std::map<std::string, double> stage_s;  ///< Wall time of each stage in seconds.
 };
@@ -151,6 +171,8 @@ struct OUROBOROS_API RewardPolicy {
   double compile_error = -0.5;
   double rejected = -1.0;
   double maximum = 10.0;  ///< Cap.
+  /// Whether verdicts of Triton's interpreter, which are neither sealed nor timed, are rewarded.
+  bool interpreted = false;
 
   /// Reads a policy from a JSON object of these keys; one that is left out keeps its default.
   /// Throws `Error{invalid_argument}` that names the offending key.

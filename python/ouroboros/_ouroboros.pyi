@@ -12,6 +12,7 @@ __all__: list[str] = [
     "CancelledError",
     "Compiled",
     "CompilerMissingError",
+    "DeviceOptions",
     "ExecutorLostError",
     "GateRule",
     "IOFailure",
@@ -19,20 +20,28 @@ __all__: list[str] = [
     "InternalError",
     "InvalidArgumentError",
     "Isolation",
+    "KernelResources",
+    "LaunchPlan",
     "Limits",
     "NotFoundError",
     "Options",
     "OuroborosError",
     "OutOfMemoryError",
+    "PlanRefusal",
+    "PlanRunner",
     "Problem",
     "Referee",
     "SCHEMA_VERSION",
     "SandboxUnavailableError",
     "TimingPlan",
+    "Tracer",
     "UnsupportedError",
+    "cubin_target",
+    "cuda_devices",
     "explain",
     "feedback",
     "get_problem",
+    "kernel_resources",
     "probe_isolation",
     "problem_names",
     "read_candidate",
@@ -190,9 +199,14 @@ class Baseline:
     """
     Something to compare a candidate's time with.
     """
-    def __init__(self, name: str, prepare: collections.abc.Callable[..., typing.Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        prepare: collections.abc.Callable[..., typing.Any] | None = None,
+        plan: collections.abc.Callable[..., typing.Any] | None = None,
+    ) -> None:
         """
-        `prepare(inputs, outputs)` gets two tuples of tensors and returns a callable of no arguments that computes once. Compiling and warming up belong into `prepare`.
+        For the host, `prepare(inputs, outputs)` gets two tuples of tensors and returns a callable of no arguments that computes once; compiling and warming up belong into `prepare`. For a GPU, `plan(signature)` gets a list of dictionaries (name, role, dtype, shape, strides; inputs before outputs) and returns the bytes of a plan file.
         """
     def __repr__(self) -> str: ...
     @property
@@ -357,6 +371,57 @@ class Limits:
     @stack_mib.setter
     def stack_mib(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
 
+class Tracer:
+    """
+    A warm, sandboxed process that is forked for every candidate.
+    """
+    def __init__(
+        self,
+        *,
+        command: collections.abc.Sequence[str],
+        readable: collections.abc.Sequence[str] = [],
+        environment: collections.abc.Mapping[str, str] = {},
+        limits: Limits | None = None,
+        scratch: str = "",
+        cancelled: collections.abc.Callable[[], bool] | None = None,
+    ) -> None:
+        """
+        `command` is the tracer's command line, `readable` what it needs to read besides the system's folders, and `environment` what it needs besides a few fixed variables.
+        """
+    def trace(
+        self,
+        source: bytes,
+        *,
+        target: str,
+        signatures: collections.abc.Sequence[
+            collections.abc.Sequence[
+                tuple[str, str, collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]]
+            ]
+        ],
+        outputs: collections.abc.Sequence[str],
+        name: str = "candidate",
+        max_variants: typing.SupportsInt | typing.SupportsIndex = 16,
+        device: str = "",
+    ) -> list[dict[str, typing.Any]]:
+        """
+        Traces a Triton source. A signature is a list of inputs (name, dtype, shape). Returns a dictionary for each: variants (plan files), refusal, log, seconds.
+        """
+
+class PlanRunner:
+    """
+    Replays launch plans on a GPU.
+    """
+    def __init__(self, device: typing.SupportsInt | typing.SupportsIndex = 0) -> None: ...
+    def run(self, plan: bytes, inputs: list[typing.Any]) -> tuple[list[typing.Any], float]:
+        """
+        Replays a plan file on CPU tensors. Returns the outputs, on the CPU, and the time of the launches in microseconds (one sample, warm caches).
+        """
+    @property
+    def hygiene_ms(self) -> float:
+        """
+        What cleaning between the last two runs took, in milliseconds.
+        """
+
 class TimingPlan:
     """
     How many blocks to look at, how sure to be.
@@ -434,11 +499,46 @@ class GateRule:
     @runs.setter
     def runs(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
 
+class DeviceOptions:
+    """
+    Where GPU candidates are compiled for and run.
+    """
+    def __init__(self, **kwargs: typing.Any) -> None: ...
+    @property
+    def libraries(self) -> list[str]:
+        """
+        Folders to look for NVRTC in first.
+        """
+    @libraries.setter
+    def libraries(self, arg1: collections.abc.Sequence[str]) -> None: ...
+    @property
+    def ordinal(self) -> int:
+        """
+        Of the GPU, as CUDA counts them.
+        """
+    @ordinal.setter
+    def ordinal(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    @property
+    def target(self) -> str:
+        """
+        Architecture to compile for, e.g. "sm_90"; empty: the GPU's own.
+        """
+    @target.setter
+    def target(self, arg0: str) -> None: ...
+    @property
+    def tracer(self) -> Tracer:
+        """
+        Runs the host code of Triton candidates; None: they cannot be judged.
+        """
+    @tracer.setter
+    def tracer(self, arg0: Tracer) -> None: ...
+
 class Options:
     """
     How a referee works. The defaults suit a reward.
     """
 
+    device: DeviceOptions
     gate: GateRule
     limits: Limits
     timing: TimingPlan
@@ -515,6 +615,11 @@ class Compiled:
         """
     @property
     def image(self) -> bytes: ...
+    @property
+    def language(self) -> str:
+        """
+        What the candidate is written in.
+        """
 
 class Referee:
     """
@@ -618,6 +723,108 @@ class Isolation:
         Every system call of the candidate stops it.
         """
 
+class PlanRefusal:
+    """
+    Why a plan may not be replayed.
+    """
+    @property
+    def evidence(self) -> str:
+        """
+        One sentence.
+        """
+    @property
+    def kind(self) -> str:
+        """
+        One of the names in docs/plan.md.
+        """
+
+class KernelResources:
+    """
+    What a cubin says of one of its kernels.
+    """
+    @property
+    def function(self) -> str: ...
+    @property
+    def parameter_bytes(self) -> int: ...
+    @property
+    def parameters(self) -> list[tuple[int, int]]:
+        """
+        Offset and size of each, in order.
+        """
+    @property
+    def registers(self) -> int:
+        """
+        A thread.
+        """
+    @property
+    def shared_bytes(self) -> int:
+        """
+        Static shared memory of a block.
+        """
+    @property
+    def stack_bytes(self) -> int:
+        """
+        A thread's local memory: arrays and spills.
+        """
+
+class LaunchPlan:
+    """
+    What a GPU candidate would launch, as data: see docs/plan.md.
+    """
+    @staticmethod
+    def from_bytes(data: bytes) -> LaunchPlan:
+        """
+        Reads the bytes of a plan file, or says what is wrong with them.
+        """
+    def audit(
+        self,
+        *,
+        inputs: collections.abc.Sequence[
+            tuple[
+                str,
+                collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+                collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+            ]
+        ]
+        | None = None,
+        outputs: collections.abc.Sequence[
+            tuple[
+                str,
+                collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+                collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+            ]
+        ]
+        | None = None,
+        library_kernels: bool = True,
+        launches: typing.SupportsInt | typing.SupportsIndex = 4096,
+        scratch_bytes: typing.SupportsInt | typing.SupportsIndex = 4294967296,
+    ) -> list[PlanRefusal]:
+        """
+        Every reason why the plan may not be replayed. Inputs and outputs are (dtype, shape, strides in elements); without them the plan's own are taken as right.
+        """
+    def document(self) -> typing.Any:
+        """
+        The file's document as plain data: all but the images.
+        """
+    def image(self, index: typing.SupportsInt | typing.SupportsIndex) -> bytes:
+        """
+        The bytes of an image: a cubin, or what a state buffer holds.
+        """
+    def to_bytes(self) -> bytes:
+        """
+        The plan file. Equal plans give equal bytes.
+        """
+
+def cubin_target(cubin: bytes) -> str:
+    """
+    The architecture of a cubin, e.g. "sm_90" or "sm_90a".
+    """
+
+def cuda_devices() -> tuple[list[dict[str, typing.Any]], str]:
+    """
+    The GPUs of this machine, and why there is none.
+    """
+
 def explain(verdict_json: str) -> str:
     """
     A short text for a person.
@@ -634,6 +841,11 @@ def get_problem(name: str) -> Problem:
 
     Raises:
         NotFoundError: There is none of that name; the message lists them.
+    """
+
+def kernel_resources(cubin: bytes) -> list[KernelResources]:
+    """
+    The resource usage of every kernel of a cubin.
     """
 
 def probe_isolation() -> Isolation:

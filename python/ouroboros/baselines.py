@@ -16,6 +16,8 @@ from typing import Any
 import torch
 
 from ouroboros._ouroboros import Baseline, InvalidArgumentError, Problem
+from ouroboros.language import DEVICE_LANGUAGES, Language
+from ouroboros.trace.plan_baselines import plan_baseline
 
 __all__ = ["compile_baseline", "with_baselines"]
 
@@ -31,28 +33,35 @@ _lock = threading.Lock()
 _cache: OrderedDict[tuple[object, ...], tuple[_Compiled, object]] = OrderedDict()
 
 
-def with_baselines(problem: Problem, baselines: Sequence[str | Baseline]) -> Problem:
+def with_baselines(
+    problem: Problem, baselines: Sequence[str | Baseline] | None, language: Language = "cpp"
+) -> Problem:
     """Returns the problem with the baselines that were asked for added to its own.
 
     Args:
         problem: The problem.
-        baselines: "eager" (always there), "compile", or a `Baseline`. Of two with the same name
-            the problem's own one wins.
+        baselines: "eager" (always there), "compile", for GPU candidates "max-autotune", or a
+            `Baseline`; None for all of these that the language has. Of two with the same name the
+            problem's own one wins.
+        language: The candidate's.
 
     Raises:
         InvalidArgumentError: A name is unknown.
     """
+    on_device = language in DEVICE_LANGUAGES
+    names = ("eager", "compile", "max-autotune") if on_device else ("eager", "compile")
     result = list(problem.baselines)
     taken = {one.name for one in result}
-    for wanted in baselines:
+    for wanted in names if baselines is None else baselines:
         if isinstance(wanted, str):
-            if wanted not in ("eager", "compile"):
+            if wanted not in names:
                 raise InvalidArgumentError(
-                    f"'{wanted}' is no baseline; use 'eager', 'compile' or an ouroboros.Baseline"
+                    f"'{wanted}' is no baseline for candidates in {language}; use "
+                    f"{', '.join(map(repr, names))} or an ouroboros.Baseline"
                 )
-            if wanted == "eager" or wanted in taken:
+            if wanted in taken or (wanted == "eager" and not on_device):
                 continue
-            wanted = compile_baseline(problem)
+            wanted = plan_baseline(problem, wanted) if on_device else compile_baseline(problem)
         if wanted.name not in taken:
             taken.add(wanted.name)
             result.append(wanted)

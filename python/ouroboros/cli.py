@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import ouroboros
-from ouroboros import render
+from ouroboros import cli_plan, render
 from ouroboros.verdict import Status, Verdict
 
 __all__ = ["app", "main"]
@@ -31,6 +31,7 @@ app = typer.Typer(
 )
 problems_app = typer.Typer(help="The problems that ship with the library.")
 app.add_typer(problems_app, name="problems")
+app.add_typer(cli_plan.app, name="plan")
 
 _MISUSE = (
     ouroboros.InvalidArgumentError,
@@ -108,7 +109,7 @@ def options(
 
 @app.command()
 def judge(
-    file: Annotated[Path, typer.Argument(help="The candidate: a C++ source.")],
+    file: Annotated[Path, typer.Argument(help="The candidate: .cpp, .py (Triton), .cu or .ptx.")],
     problem: Annotated[str, typer.Option("--problem", "-p", help="A name or a file.")],
     json_path: Annotated[
         str | None,
@@ -125,8 +126,12 @@ def judge(
         list[str] | None, typer.Option(help="Judge this element type only; may be repeated.")
     ] = None,
     compile_baseline: Annotated[
-        bool, typer.Option(help="Time against torch.compile as well.")
+        bool, typer.Option(help="Time against the compiled baselines too.")
     ] = True,
+    target: Annotated[
+        str, typer.Option(help="Architecture to compile GPU candidates for; by default the GPU's.")
+    ] = "",
+    device: Annotated[int, typer.Option(help="Number of the GPU.")] = 0,
     replay_seconds: Annotated[
         float | None, typer.Option(help="Time limit of one call of the candidate.")
     ] = None,
@@ -148,8 +153,10 @@ def judge(
         seed=seed,
         mode=mode.value,
         dtypes=dtype,
-        baselines=("eager", "compile") if compile_baseline else ("eager",),
+        baselines=None if compile_baseline else ("eager",),
         limits=limits,
+        target=target,
+        device=device,
         log=_log if verbose else None,
     )
     _report(verdict, json_path)

@@ -8,13 +8,13 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from ouroboros import _ouroboros, problems
 from ouroboros._ouroboros import (
     Baseline,
     Compiled,
+    DeviceOptions,
     GateRule,
     InvalidArgumentError,
     Limits,
@@ -22,7 +22,9 @@ from ouroboros._ouroboros import (
     TimingPlan,
 )
 from ouroboros.baselines import with_baselines
+from ouroboros.language import Language, language_of, language_of_path
 from ouroboros.problems.definition import Inputs
+from ouroboros.trace.command import library_folders, make_tracer
 from ouroboros.verdict import (
     Compilation,
     Correctness,
@@ -41,12 +43,12 @@ Mode: TypeAlias = Literal["screen", "report"]
 
 Source: TypeAlias = str | bytes | os.PathLike[str]
 """A source text, or the path of a file. A `str` of one line is a path when it ends in .cpp, .cc,
-.cxx or .c++; any other `str` and all `bytes` are the source itself."""
+.cxx, .c++, .py, .cu or .ptx; any other `str` and all `bytes` are the source itself."""
 
 ProblemLike: TypeAlias = Problem | str | os.PathLike[str]
 """A problem, the name of one that ships with the library, or the path of a file."""
 
-_SUFFIXES = (".cpp", ".cc", ".cxx", ".c++")
+_SUFFIXES = (".cpp", ".cc", ".cxx", ".c++", ".py", ".cu", ".ptx")
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,12 @@ class Referee:
         dtypes: Sequence[str] = (),
         seed: int | None = None,
         mode: Mode = "screen",
-        baselines: Sequence[str | Baseline] = ("eager", "compile"),
+        baselines: Sequence[str | Baseline] | None = None,
         limits: Limits | Mapping[str, float] | None = None,
         timing: TimingPlan | Mapping[str, Any] | None = None,
         gate: GateRule | Mapping[str, float] | None = None,
+        target: str = "",
+        device: int = 0,
         compiler: str = "",
         scratch: str | os.PathLike[str] = "",
         cancelled: Callable[[], bool] | None = None,
@@ -96,10 +100,15 @@ class Referee:
             dtypes: Element types to judge; empty for those that the candidate exports.
             seed: Seed of the cases. None takes a secret one, which the verdict reveals.
             mode: When timing stops: "screen" on any decision, "report" on precision.
-            baselines: What to time against: "eager" (always there), "compile" or a `Baseline`.
+            baselines: What to time against: "eager", "compile", on a GPU "max-autotune", or a
+                `Baseline`; None for all of these.
             limits: What a candidate may use, e.g. ``{"replay_seconds": 1.0}``.
             timing: How many blocks to look at, and how sure to be.
             gate: What the stability gate asks for.
+            target: Architecture that GPU candidates are compiled for, e.g. "sm_90"; empty for the
+                GPU's own. Where there is no GPU they are swept in Triton's interpreter and neither
+                timed nor sealed.
+            device: Number of the GPU, as CUDA counts them.
             compiler: C++ compiler; empty for $CXX, then c++, g++, clang++.
             scratch: Parent of scratch folders; empty for the system's.
             cancelled: Asked often; true ends a call with `CancelledError`.
@@ -108,7 +117,7 @@ class Referee:
         Raises:
             InvalidArgumentError: An option has an impossible value.
         """
-        self._baselines = tuple(baselines)
+        self._baselines = None if baselines is None else tuple(baselines)
         self._settings: dict[str, Any] = {
             "until": until,
             "dtypes": list(dtypes),
@@ -117,6 +126,7 @@ class Referee:
             "limits": _settings(limits, Limits),
             "timing": _settings(timing, TimingPlan),
             "gate": _settings(gate, GateRule),
+            "device": {"ordinal": device, "target": target},
             "compiler": compiler,
             "scratch": os.fspath(scratch),
             "cancelled": cancelled,
@@ -128,6 +138,16 @@ class Referee:
         settings = dict(self._settings)
         for key, kind in (("limits", Limits), ("timing", TimingPlan), ("gate", GateRule)):
             settings[key] = kind(**settings[key])
+        settings["device"] = DeviceOptions(
+            **settings["device"],
+            tracer=make_tracer(
+                settings["limits"],
+                settings["device"]["target"],
+                settings["scratch"],
+                settings["cancelled"],
+            ),
+            libraries=library_folders(),
+        )
         return _ouroboros.Referee(_ouroboros.Options(**settings))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -137,7 +157,14 @@ class Referee:
         self.__dict__.update(state)
         self._native = self._make_native()
 
-    def judge(self, problem: ProblemLike, source: Source, *, name: str | None = None) -> Verdict:
+    def judge(
+        self,
+        problem: ProblemLike,
+        source: Source,
+        *,
+        name: str | None = None,
+        language: Language | None = None,
+    ) -> Verdict:
         """Runs every stage and stops at the first that fails.
 
         Faults of the candidate, of the problem and of the machine are in the verdict; only misuse
@@ -147,6 +174,7 @@ class Referee:
             problem: What the candidate has to compute.
             source: The candidate: its text or its path.
             name: Its name in records; by default the file's.
+            language: "cpp", "triton", "cuda" or "ptx"; None to tell it from the suffix or the text.
 
         Returns:
             The verdict.
@@ -157,15 +185,22 @@ class Referee:
             IOFailure: The candidate's file cannot be read.
             CancelledError: The `cancelled` hook said so.
         """
-        return self._judge(problem, source, name, None)
+        return self._judge(problem, source, name, language, None)
 
     async def ajudge(
-        self, problem: ProblemLike, source: Source, *, name: str | None = None
+        self,
+        problem: ProblemLike,
+        source: Source,
+        *,
+        name: str | None = None,
+        language: Language | None = None,
     ) -> Verdict:
         """As `judge`, in a thread of its own. Cancelling the task stops the judging."""
         stop = threading.Event()
         try:
-            return await asyncio.to_thread(self._judge, problem, source, name, stop.is_set)
+            return await asyncio.to_thread(
+                self._judge, problem, source, name, language, stop.is_set
+            )
         finally:
             stop.set()
 
@@ -183,13 +218,13 @@ class Referee:
         Returns:
             The verdicts, in the order of the candidates.
         """
-        ready = self._problem(problem)
+        loaded = problems.load(problem)
         if workers is None:
             workers = min(4, len(os.sched_getaffinity(0)))
         stop = threading.Event()
         with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
             futures = [
-                pool.submit(self._judge_ready, ready, source, None, stop.is_set)
+                pool.submit(self._judge, loaded, source, None, None, stop.is_set)
                 for source in sources
             ]
             try:
@@ -206,10 +241,17 @@ class Referee:
         """
         return self._native.validate(problems.load(problem))
 
-    def compile(self, problem: ProblemLike, source: Source, *, name: str | None = None) -> Compiled:
+    def compile(
+        self,
+        problem: ProblemLike,
+        source: Source,
+        *,
+        name: str | None = None,
+        language: Language | None = None,
+    ) -> Compiled:
         """Compiles a candidate for the other stages; `compiled.failure` says whether it failed."""
-        text, known_as = _read(source, name)
-        return self._native.compile(problems.load(problem), text, known_as)
+        text, known_as, written_in = _read(source, name, language)
+        return self._native.compile(problems.load(problem), text, known_as, written_in)
 
     def compilation(self, compiled: Compiled) -> StageOutcome:
         """Returns what compiling found out."""
@@ -227,37 +269,36 @@ class Referee:
 
     def time(self, problem: ProblemLike, compiled: Compiled) -> StageOutcome:
         """Runs the timing stage alone."""
-        ready = with_baselines(problems.load(problem), self._baselines)
+        ready = with_baselines(
+            problems.load(problem), self._baselines, cast(Language, compiled.language)
+        )
         text, failure = self._native.time(ready, compiled)
         return _outcome(text, failure, "timing")
 
     def gate(self, problem: ProblemLike, compiled: Compiled) -> StageOutcome:
         """Runs the stability gate alone."""
-        ready = with_baselines(problems.load(problem), self._baselines)
+        ready = with_baselines(
+            problems.load(problem), self._baselines, cast(Language, compiled.language)
+        )
         text, failure = self._native.gate(ready, compiled)
         return _outcome(text, failure, "gate")
-
-    def _problem(self, problem: ProblemLike) -> Problem:
-        loaded = problems.load(problem)
-        if self._settings["until"] in ("time", "gate"):
-            return with_baselines(loaded, self._baselines)
-        return loaded
 
     def _judge(
         self,
         problem: ProblemLike,
         source: Source,
         name: str | None,
+        language: Language | None,
         stop: Callable[[], bool] | None,
     ) -> Verdict:
-        return self._judge_ready(self._problem(problem), source, name, stop)
-
-    def _judge_ready(
-        self, problem: Problem, source: Source, name: str | None, stop: Callable[[], bool] | None
-    ) -> Verdict:
-        text, known_as = _read(source, name)
+        text, known_as, written_in = _read(source, name, language)
+        loaded = problems.load(problem)
+        if self._settings["until"] in ("time", "gate"):
+            loaded = with_baselines(loaded, self._baselines, written_in)
         return Verdict.from_json(
-            self._native.judge_json(problem, text, name=known_as, cancelled=stop)
+            self._native.judge_json(
+                loaded, text, name=known_as, language=written_in, cancelled=stop
+            )
         )
 
 
@@ -271,14 +312,17 @@ def verify(
     seed: int | None = None,
     mode: Mode = "screen",
     gate: bool | GateRule | Mapping[str, float] = False,
-    baselines: Sequence[str | Baseline] = ("eager", "compile"),
+    baselines: Sequence[str | Baseline] | None = None,
     limits: Limits | Mapping[str, float] | None = None,
     timing: TimingPlan | Mapping[str, Any] | None = None,
+    target: str = "",
+    device: int = 0,
     compiler: str = "",
     scratch: str | os.PathLike[str] = "",
     cancelled: Callable[[], bool] | None = None,
     log: Callable[[str], None] | None = None,
     name: str | None = None,
+    language: Language | None = None,
     **problem_options: Any,
 ) -> Verdict:
     """Judges one candidate.
@@ -294,14 +338,18 @@ def verify(
         seed: Seed of the cases. None takes a secret one, which the verdict reveals.
         mode: When timing stops: "screen" on any decision, "report" on precision.
         gate: Whether to run the stability gate as well, or its rule.
-        baselines: What to time against: "eager" (always there), "compile" or a `Baseline`.
+        baselines: What to time against: "eager", "compile", on a GPU "max-autotune", or a
+            `Baseline`; None for all of these.
         limits: What the candidate may use, e.g. ``{"replay_seconds": 1.0}``.
         timing: How many blocks to look at, and how sure to be.
+        target: Architecture that GPU candidates are compiled for; empty for the GPU's own.
+        device: Number of the GPU, as CUDA counts them.
         compiler: C++ compiler; empty for $CXX, then c++, g++, clang++.
         scratch: Parent of scratch folders; empty for the system's.
         cancelled: Asked often; true ends the call with `CancelledError`.
         log: Gets diagnostics, one line a call.
         name: The candidate's name in records; by default the file's.
+        language: "cpp", "triton", "cuda" or "ptx"; None to tell it from the suffix or the text.
         **problem_options: For a function: what else `ouroboros.problems.from_callable` takes,
             such as ``timed`` or ``oracle``.
 
@@ -332,12 +380,14 @@ def verify(
         limits=limits,
         timing=timing,
         gate=None if isinstance(gate, bool) else gate,
+        target=target,
+        device=device,
         compiler=compiler,
         scratch=scratch,
         cancelled=cancelled,
         log=log,
     )
-    return referee.judge(loaded, source, name=name)
+    return referee.judge(loaded, source, name=name, language=language)
 
 
 def _settings(
@@ -356,16 +406,16 @@ def _settings(
     return {name: getattr(given, name) for name in names}
 
 
-def _read(source: Source, name: str | None) -> tuple[bytes, str]:
-    """Returns a candidate's source and its name."""
+def _read(
+    source: Source, name: str | None, language: Language | None
+) -> tuple[bytes, str, Language]:
+    """Returns a candidate's source, its name and its language."""
+    if isinstance(source, str) and ("\n" in source or not source.endswith(_SUFFIXES)):
+        source = source.encode("utf-8", "surrogateescape")
     if isinstance(source, bytes):
-        return source, name or "candidate"
-    if isinstance(source, str):
-        if "\n" in source or not source.endswith(_SUFFIXES):
-            return source.encode("utf-8", "surrogateescape"), name or "candidate"
-        source = Path(source)
+        return source, name or "candidate", language or language_of(source)
     text, file_name = _ouroboros.read_candidate(os.fspath(source))
-    return text, name or file_name
+    return text, name or file_name, language or language_of_path(os.fspath(source))
 
 
 def _outcome(

@@ -86,6 +86,16 @@ def verdict_panel(verdict: Verdict) -> RenderableType:
     if verdict.compilation.ran:
         compiler = f"{verdict.compilation.duration_ms:.0f} ms, {verdict.compilation.compiler}"
         add_row(facts, "compiled", shown(compiler))
+        for kernel in verdict.compilation.kernels:
+            shared = kernel.shared_bytes + kernel.shared_dynamic_bytes
+            add_row(
+                facts,
+                "kernel",
+                shown(
+                    f"{kernel.function}: {kernel.registers} registers, {kernel.stack_bytes} B of "
+                    f"stack, {shared} B of shared memory, blocks of {kernel.block[0]} threads"
+                ),
+            )
     sweep = verdict.correctness
     if sweep.ran:
         add_row(

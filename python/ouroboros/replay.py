@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ouroboros._ouroboros import InvalidArgumentError, sha256
+from ouroboros.language import Language
 from ouroboros.referee import ProblemLike, Source, Stage, _read, verify
 from ouroboros.verdict import CaseResult, Status, Verdict
 
@@ -78,7 +79,7 @@ def replay(
         problem = _problem_of(recorded)
     if source is None:
         source = recorded.source.encode("utf-8", "surrogateescape")
-    text, _ = _read(source, recorded.candidate)
+    text, _, _ = _read(source, recorded.candidate, None)
     if sha256(text) != recorded.source_sha256:
         raise InvalidArgumentError(
             "the source is not the one that was judged: its SHA-256 differs from the record's; "
@@ -91,6 +92,8 @@ def replay(
         seed=int(recorded.provenance.seed, 16),
         dtypes=recorded.correctness.dtypes or None,
         name=recorded.candidate,
+        language=cast(Language, recorded.language),
+        target=recorded.compilation.target,
     )
     return compare(recorded, verdict)
 

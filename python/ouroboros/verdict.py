@@ -116,6 +116,31 @@ class Interval(_Record):
     """Upper end."""
 
 
+class KernelUse(_Record):
+    """A kernel that a GPU candidate launches, as compiled and as launched in the first plan."""
+
+    function: str
+    """Its name in the module."""
+    origin: str
+    """"candidate" or "library"."""
+    launches: int
+    """Launches in one call."""
+    registers: int
+    """Registers of a thread."""
+    stack_bytes: int
+    """Local memory of a thread in bytes: arrays and spills."""
+    shared_bytes: int
+    """Static shared memory of a block in bytes."""
+    shared_dynamic_bytes: int
+    """Dynamic shared memory of a block in bytes, in the first launch."""
+    grid: tuple[int, ...]
+    """Blocks of the first launch: x, y, z."""
+    block: tuple[int, ...]
+    """Threads of a block: x, y, z."""
+    cluster: tuple[int, ...]
+    """Blocks of a cluster: x, y, z."""
+
+
 class Compilation(_Record):
     """What the compiler made of the source."""
 
@@ -134,7 +159,13 @@ class Compilation(_Record):
     image_sha256: str
     """SHA-256 of the module, in hexadecimal."""
     entries: tuple[str, ...]
-    """Exported entry points."""
+    """Exported entry points; on a GPU those that were traced."""
+    target: str
+    """Architecture of a GPU candidate, for example "sm_90"; empty on the host."""
+    variants: tuple[str, ...]
+    """Autotune configurations of the first plan, in words."""
+    kernels: tuple[KernelUse, ...]
+    """The kernels of a GPU candidate."""
     log: str
     """The compiler's diagnostics, cut at a limit."""
 
@@ -224,7 +255,9 @@ class TimedCell(_Record):
     latency_us: Interval
     """The candidate's time in microseconds, hand-over included."""
     handover_us: Number
-    """Time of an empty call in microseconds, measured in the same run."""
+    """Time of an empty call or launch in microseconds, measured in the same run."""
+    variant: str
+    """The autotune configuration that was timed, in words."""
     samples_checked: int
     """Timed outputs that were compared with the oracle."""
     samples_total: int
@@ -241,7 +274,7 @@ class Timing(_Record):
     ran: bool
     """False when nothing was timed; the other keys then mean nothing."""
     clock: str
-    """The clock that was used."""
+    """The clock that was used: "host_processor_time" or "device_events"."""
     mode: str
     """"screen" or "report"."""
     cells: tuple[TimedCell, ...]
@@ -324,6 +357,10 @@ class Provenance(_Record):
     """Release of the operating system."""
     torch_version: str
     """Version of PyTorch."""
+    device: str
+    """The GPU's name; empty where none was used."""
+    driver_version: str
+    """Version of the GPU's driver; empty where none was used."""
     duration_s: Number
     """Wall time of the judgement in seconds."""
     stage_s: dict[str, Number]
@@ -353,6 +390,8 @@ class RewardPolicy(BaseModel):
     """For `Status.rejected`."""
     maximum: FiniteFloat = 10.0
     """No reward is above this."""
+    interpreted: bool = False
+    """Whether verdicts of Triton's interpreter, neither sealed nor timed, are rewarded at all."""
 
 
 class Verdict(_Record):
@@ -449,7 +488,8 @@ class Verdict(_Record):
         the speed-ups' intervals: noise is never paid.
 
         None means that the machine or the problem failed (`Status.infrastructure_error`,
-        `Status.invalid_problem`). A trainer must mask such a row. It is not a reward of 0, which
+        `Status.invalid_problem`), or that the verdict is one of Triton's interpreter and the policy
+        does not ask for those. A trainer must mask such a row. It is not a reward of 0, which
         would teach the policy that what it wrote was wrong.
 
         Args:

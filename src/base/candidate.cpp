@@ -10,6 +10,17 @@
 #include "ouroboros/error.hpp"
 
 namespace ouroboros {
+namespace {
+
+std::string language_of(const std::filesystem::path& path) {
+  const auto suffix = path.extension();
+  if (suffix == ".cu") return "cuda";
+  if (suffix == ".ptx") return "ptx";
+  if (suffix == ".py") return "triton";
+  return "cpp";
+}
+
+}  // namespace
 
 Candidate Candidate::from_file(const std::filesystem::path& path) {
   std::error_code status_error;
@@ -43,6 +54,7 @@ Candidate Candidate::from_file(const std::filesystem::path& path) {
                 fmt::format("Reading candidate file '{}' failed half-way.", path.string()));
   }
   candidate.name = path.filename().string();
+  candidate.language = language_of(path);
   return candidate;
 }
 

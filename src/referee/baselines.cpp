@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "judge/serial.hpp"
+#include "ouroboros/error.hpp"
 
 namespace ouroboros::referee {
 
@@ -50,6 +51,9 @@ Baselines::Baselines(const Problem& problem, const Tensors& inputs, const Tensor
   std::vector<std::function<void()>> calls = {set_up_thread, [] {}};
   for (std::size_t i = 0; i < state.baselines.size(); ++i) {
     calls.emplace_back([&state, i] {
+      if (!state.baselines[i].prepare) {
+        throw Error(ErrorCode::unsupported, "it is one for GPUs: it has no `prepare`");
+      }
       state.runners[i] = state.baselines[i].prepare(state.inputs, state.outputs);
       state.runners[i]();
     });

@@ -6,6 +6,7 @@
 
 #include "ouroboros/executor.hpp"
 #include "ouroboros/problem.hpp"
+#include "referee/race.hpp"
 
 namespace ouroboros::referee {
 
@@ -19,11 +20,7 @@ class Baselines {
   Baselines(const Baselines&) = delete;
   Baselines& operator=(const Baselines&) = delete;
 
-  struct Entry {
-    std::string name;
-    std::string unavailable;  ///< Why; empty when it can run.
-  };
-  [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
+  [[nodiscard]] const std::vector<Race::Entry>& entries() const noexcept { return entries_; }
 
   /// Runs a baseline once on what the buffers hold now.
   Replay run(std::size_t index);
@@ -38,7 +35,7 @@ class Baselines {
 
  private:
   struct State;
-  std::vector<Entry> entries_;
+  std::vector<Race::Entry> entries_;
   std::unique_ptr<State> state_;  // Before the session, whose thread uses it.
   std::unique_ptr<Session> session_;
 };

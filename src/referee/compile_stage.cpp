@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compile/compiler.hpp"
+#include "referee/device/device.hpp"
 #include "referee/stages.hpp"
 
 namespace ouroboros::referee {
@@ -16,7 +17,7 @@ std::optional<std::string> refuse_source(const Candidate& candidate, const Limit
                        limits.source_kib);
   }
   if (source.find_first_not_of(" \t\r\n") == std::string::npos) {
-    return "the source is empty: define the entry points of docs/abi.md";
+    return "the source is empty: define what docs/abi.md or docs/triton.md asks for";
   }
   if (source.find('\0') != std::string::npos) {
     return "the source is not text: it holds a zero byte";
@@ -33,7 +34,7 @@ std::string prelude(const Problem& problem) {
 /// Loads the module once, in a process of its own: what it exports, and whether loading it works.
 void try_loading(const Problem& problem, const Options& options, Compiled& compiled) {
   std::vector<Call> calls;
-  for (const auto dtype : problem.dtypes) {
+  for (const auto dtype : judge::host_dtypes(problem)) {
     calls.push_back({judge::entry_point(dtype), {}, {}});
   }
   const auto executor = make_host_executor(options.limits, options.cancelled);
@@ -74,10 +75,11 @@ Finding missing_dtypes() {
 }
 
 Compiled compile(const Problem& problem, const Candidate& candidate, const Options& options) {
-  if (candidate.language != "cpp") {
+  const bool on_device = device::serves(candidate.language);
+  if (candidate.language != "cpp" && !on_device) {
     throw Error(ErrorCode::unsupported,
-                fmt::format("candidates in the language '{}' cannot be judged by this build: the "
-                            "host executor takes 'cpp'",
+                fmt::format("candidates in the language '{}' cannot be judged: use 'cpp', "
+                            "'triton', 'cuda' or 'ptx'",
                             candidate.language));
   }
   Compiled compiled;
@@ -91,6 +93,10 @@ Compiled compile(const Problem& problem, const Candidate& candidate, const Optio
     compiled.record.ran = true;
     compiled.record.log = *refusal;
     return fail(Status::compile_error, "refused_source", *refusal);
+  }
+  if (on_device) {
+    device::compile(problem, options, compiled);
+    return compiled;
   }
   auto output =
       compile::compile_cpp(candidate.source, prelude(problem),
@@ -116,7 +122,9 @@ std::vector<DType> judged_dtypes(const Problem& problem, const Compiled& compile
                                  const Options& options) {
   const auto& entries = compiled.record.entries;
   std::vector<DType> dtypes;
-  for (const auto dtype : options.dtypes.empty() ? problem.dtypes : options.dtypes) {
+  const bool on_device = device::serves(compiled.candidate.language);
+  const auto usual = on_device ? device::dtypes(problem) : problem.dtypes;
+  for (const auto dtype : options.dtypes.empty() ? usual : options.dtypes) {
     if (std::find(problem.dtypes.begin(), problem.dtypes.end(), dtype) == problem.dtypes.end()) {
       throw Error(ErrorCode::invalid_argument, fmt::format("problem '{}' is not defined for {}",
                                                            problem.name, to_string(dtype)));

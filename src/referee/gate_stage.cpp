@@ -46,14 +46,16 @@ std::optional<timing::GateRun> run_once(Race& race, std::size_t baseline_index,
                          timing::trimmed_mean(against_copy, plan.trim).mean};
 }
 
-/// The strictest baseline that can run: "compile" where there is one.
-std::size_t choose_baseline(const std::vector<Baselines::Entry>& entries) {
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i].name == "compile" && entries[i].unavailable.empty()) {
-      return i;
+/// The strictest baseline that can run: "compile" where there is one. Empty where none can.
+std::optional<std::size_t> choose_baseline(const std::vector<Race::Entry>& entries) {
+  std::optional<std::size_t> chosen;
+  for (std::size_t i = entries.size(); i-- > 0;) {
+    const bool best = chosen && entries[*chosen].name == "compile";
+    if (entries[i].unavailable.empty() && !best) {
+      chosen = i;
     }
   }
-  return 0;
+  return chosen;
 }
 
 }  // namespace
@@ -73,13 +75,17 @@ GateOutcome gate(const Problem& problem, const Compiled& compiled, std::uint64_t
     const judge::CaseSpec spec{k, dtypes.front(), problem.timed.front(), "normal", run_seed};
     require_memory(problem, spec);
     // A race of its own: fresh processes, fresh pages, fresh order.
-    Race race(problem, compiled, spec, run_seed, options);
-    const auto baseline = choose_baseline(race.baselines().entries());
-    outcome.record.baseline = race.baselines().entries()[baseline].name;
-    const auto run = run_once(race, baseline, options);
+    const auto race = make_race(problem, compiled, spec, run_seed, options, Context::fresh);
+    const auto baseline = choose_baseline(race->baselines());
+    if (!baseline) {
+      outcome.record.reasons.emplace_back("no baseline can run here");
+      return outcome;
+    }
+    outcome.record.baseline = race->baselines()[*baseline].name;
+    const auto run = run_once(*race, *baseline, options);
     if (!run) {
-      outcome.failure = race.failure()->status;
-      outcome.findings.push_back(race.failure()->finding);
+      outcome.failure = race->failure()->status;
+      outcome.findings.push_back(race->failure()->finding);
       outcome.findings.back().stage = "gate";
       return outcome;
     }

@@ -6,14 +6,13 @@
 #include <chrono>
 
 #include "referee/arena_tensors.hpp"
+#include "referee/device/device.hpp"
 #include "referee/distance.hpp"
+#include "referee/host_race.hpp"
 #include "referee/stages.hpp"
 
 namespace ouroboros::referee {
 namespace {
-
-constexpr int warm_up_rounds = 3;
-constexpr int handover_samples = 64;
 
 // The check after every sample is there to catch skipped work, not rounding: it allows this many
 // times the largest error that the oracle allows anywhere in the cell.
@@ -28,16 +27,11 @@ constexpr std::uint64_t lot_purpose = 2;
 constexpr std::uint64_t probe_purpose = 500;
 constexpr std::uint64_t inputs_purpose = 1000;
 
-double microseconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double, std::micro>(time).count();
-}
-
 }  // namespace
 
-Race::Race(const Problem& problem, const Compiled& compiled, const judge::CaseSpec& cell,
-           std::uint64_t seed, const Options& options)
+Race::Race(const Problem& problem, const judge::CaseSpec& cell, std::uint64_t seed,
+           const Options& options)
     : problem_(problem),
-      compiled_(compiled),
       options_(options),
       model_(draw_case([&] { return judge::realise(problem, cell); })),
       seed_(seed),
@@ -64,70 +58,38 @@ Race::Race(const Problem& problem, const Compiled& compiled, const judge::CaseSp
   for (auto* large : {&model_.inputs, &model_.oracle, &model_.allowed}) {
     large->clear();
   }
-  baselines_ = std::make_unique<Baselines>(problem, inputs_, outputs_);
 }
 
-std::size_t Race::add_candidate() {
-  auto session = make_host_executor(options_.limits, options_.cancelled)
-                     ->open({compiled_.image, calls_}, arena_);
-  if (session->opening().outcome != Outcome::returned) {
-    const auto [status, finding] = misconduct(session->opening(), "time");
-    fail(status, finding);
-  }
-  arms_.push_back({std::move(session), 0, clones(outputs_)});
-  return arms_.size() - 1;
-}
-
-std::size_t Race::add_baseline(std::size_t index) {
-  arms_.push_back({nullptr, index, clones(outputs_)});
-  return arms_.size() - 1;
-}
-
-void Race::warm_up() {
-  lease_.emplace();
-  baselines_->pin(lease_->cpu());
-  for (const auto& arm : arms_) {
-    if (arm.session) {
-      arm.session->pin(lease_->cpu());
-    }
-  }
-  order_ = std::make_unique<timing::BlockOrder>(arms_.size(), derive_seed(seed_, order_purpose));
-  std::vector<std::size_t> everyone(arms_.size());
-  for (std::size_t i = 0; i < everyone.size(); ++i) {
-    everyone[i] = i;
-  }
-  for (int round = 0; round < warm_up_rounds && !failure_; ++round) {
-    run_half(everyone, round == 0, [](std::size_t, double) {});
-  }
-}
+Race::~Race() = default;
 
 void Race::probe() {
   auto spec = model_.spec;
   spec.seed = derive_seed(seed_, probe_purpose + probes_++);
   spec.family = "patchwork";
   const auto one = draw_case([&] { return judge::realise(problem_, spec); });
-  for (const auto& arm : arms_) {
-    if (!arm.session || failure_) {
+  for (const auto& result : results()) {
+    if (!result.candidate || failure_) {
       continue;
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       copy_bytes(one.inputs[i], inputs_[i]);
     }
-    arena_->poison_outputs(0, Placement::low, spec.seed);
-    const auto replay = arm.session->replay(0, Placement::low);
-    if (replay.outcome != Outcome::returned) {
-      const auto [status, finding] = misconduct(replay, "time");
-      return fail(status, finding);
+    run_alone(result.arm, spec.seed);
+    if (!failure_) {
+      check_against_oracle(one, outputs_);
     }
-    check_against_oracle(one, outputs_);
   }
 }
 
 Race::Block Race::run_block() {
   check_cancelled(options_);
-  Block block(arms_.size());
+  const auto arms = results().size();
+  Block block(arms);
+  if (!order_) {
+    order_ = std::make_unique<timing::BlockOrder>(arms, derive_seed(seed_, order_purpose));
+  }
   auto order = order_->next();
-  const auto middle = order.begin() + static_cast<std::ptrdiff_t>(arms_.size());
+  const auto middle = order.begin() + static_cast<std::ptrdiff_t>(arms);
   // A candidate cannot know which of its results will be looked at closely.
   const bool drawn = derive_seed(seed_, lot_purpose + draws_) % lot == 0;
   run_half({order.begin(), middle}, drawn,
@@ -144,39 +106,22 @@ void Race::run_half(const std::vector<std::size_t>& order, bool check_fully,
   auto spec = model_.spec;
   spec.seed = derive_seed(seed_, inputs_purpose + draws_++);
   judge::draw_inputs(problem_, spec, inputs_);
-  bool eager_ran = false;
-  for (const std::size_t number : order) {
-    auto& arm = arms_[number];
-    arena_->poison_outputs(0, Placement::low, derive_seed(spec.seed, number));
-    if (!arm.session) {
-      sampled(number, microseconds(baselines_->run(arm.baseline).elapsed));
-      eager_ran = eager_ran || arm.baseline == 0;
-    } else {
-      const auto replay = arm.session->replay(0, Placement::low);
-      if (replay.outcome != Outcome::returned) {
-        const auto [status, finding] = misconduct(replay, "time");
-        return fail(status, finding);
-      }
-      sampled(number, microseconds(replay.elapsed));
-      ++samples_total_;
-    }
-    // Kept for every arm, though only candidates' are looked at: the next one meets the same
-    // caches.
-    for (std::size_t i = 0; i < outputs_.size(); ++i) {
-      copy_bytes(outputs_[i], arm.result[i]);
-    }
+  run_arms(order, spec.seed, sampled);
+  if (failure_) {
+    return;
   }
-  if (!eager_ran) {
-    baselines_->run(0);
-  }
-  for (const auto& arm : arms_) {
-    if (!arm.session) {
+  const auto* eager = eager_outputs();
+  for (const auto& result : results()) {
+    if (!result.candidate || failure_) {
       continue;
     }
-    check_against_eager(arm.result);
-    if (check_fully && !failure_) {
+    if (eager != nullptr) {
+      check_against_eager(*eager, result.outputs);
+    }
+    // Without eager mode's answer the oracle has to look at every half.
+    if ((check_fully || eager == nullptr) && !failure_) {
       const auto one = draw_case([&] { return judge::realise_again(problem_, model_, spec.seed); });
-      check_against_oracle(one, arm.result);
+      check_against_oracle(one, result.outputs);
     }
   }
 }
@@ -188,8 +133,7 @@ judge::Case Race::draw_case(const std::function<judge::Case()>& draw) {
   return one;
 }
 
-void Race::check_against_eager(const Tensors& outputs) {
-  const auto& eager = baselines_->eager_outputs();
+void Race::check_against_eager(const Tensors& eager, const Tensors& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const double distance = largest_distance(outputs[i], eager[i].contiguous());
     if (!(distance <= gross_error_[i])) {
@@ -215,18 +159,19 @@ void Race::check_against_oracle(const judge::Case& one, const Tensors& outputs) 
   }
 }
 
-double Race::handover_us() {
-  std::vector<double> times;
-  for (int i = 0; i < handover_samples; ++i) {
-    times.push_back(microseconds(baselines_->nothing().elapsed));
-  }
-  return timing::trimmed_mean(times, options_.timing.trim).mean;
-}
-
 void Race::fail(Status status, Finding finding) {
   if (!failure_) {
     failure_ = Failure{status, std::move(finding)};
   }
+}
+
+std::unique_ptr<Race> make_race(const Problem& problem, const Compiled& compiled,
+                                const judge::CaseSpec& cell, std::uint64_t seed,
+                                const Options& options, Context context) {
+  if (device::serves(compiled.candidate.language)) {
+    return device::make_race(problem, compiled, cell, seed, options, context);
+  }
+  return std::make_unique<HostRace>(problem, compiled, cell, seed, options);
 }
 
 }  // namespace ouroboros::referee

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "judge/judge.hpp"
+#include "referee/device/device.hpp"
 #include "referee/stages.hpp"
 
 namespace ouroboros {
@@ -66,7 +67,7 @@ auto alone(const char* stage, Run&& run) -> decltype(run()) {
 }
 
 void require_module(const Compiled& compiled) {
-  if (compiled.failure || compiled.image.bytes.empty()) {
+  if (compiled.failure || (compiled.image.bytes.empty() && !compiled.plans)) {
     throw Error(ErrorCode::invalid_argument,
                 "this stage needs a candidate that compiled: look at Compiled::failure first");
   }
@@ -84,6 +85,9 @@ class Referee::Impl {
 
   void judge(const Problem& problem, const Candidate& candidate, Verdict& verdict) const {
     const std::uint64_t seed = verdict.provenance.seed;
+    if (referee::device::serves(candidate.language)) {
+      referee::device::describe_gpu(options, verdict.provenance);
+    }
     Compiled compiled;
     {
       const Stopwatch watch(verdict, "compile", options);
@@ -123,6 +127,12 @@ class Referee::Impl {
       verdict.isolation = outcome.isolation;
       if (!take(verdict, std::move(outcome), verdict.correctness) ||
           options.until == Stage::sweep) {
+        return;
+      }
+    }
+    if (referee::device::serves(candidate.language)) {
+      if (auto note = referee::device::cannot_time(options)) {
+        verdict.findings.push_back(std::move(*note));
         return;
       }
     }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +31,14 @@ struct CasePool {
 [[nodiscard]] std::vector<Finding> inspect(const Compiled& compiled);
 [[nodiscard]] CasePool draw_cases(const Problem& problem, const std::vector<DType>& dtypes,
                                   std::uint64_t seed, const Options& options);
+
+/// Opens what answers the calls of a sweep.
+using Opener = std::function<std::unique_ptr<Session>(const std::vector<Call>&,
+                                                      const std::shared_ptr<const Arena>&)>;
+
+/// Runs cases, each at both ends of its pages, and judges what they leave.
+[[nodiscard]] SweepOutcome run_cases(const Problem& problem, const CasePool& pool,
+                                     const Options& options, const Opener& open);
 [[nodiscard]] SweepOutcome sweep(const Problem& problem, const Compiled& compiled,
                                  const CasePool& pool, const Options& options);
 [[nodiscard]] TimingOutcome time(const Problem& problem, const Compiled& compiled,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "referee/arena_tensors.hpp"
+#include "referee/device/device.hpp"
 #include "referee/stages.hpp"
 
 namespace ouroboros::referee {
@@ -30,11 +31,10 @@ std::string describe(const judge::CaseSpec& spec) {
                      spec.family);
 }
 
-/// Runs the cases in one sealed process, each at both ends of its pages.
+/// Runs the cases in one session, each at both ends of its pages.
 class Sweep {
  public:
-  Sweep(const Problem& problem, const Compiled& compiled, const CasePool& pool,
-        const Options& options)
+  Sweep(const Problem& problem, const CasePool& pool, const Options& options, const Opener& open)
       : problem_(problem), pool_(pool), options_(options) {
     std::vector<Call> calls;
     for (const auto& one : pool.cases) {
@@ -42,8 +42,7 @@ class Sweep {
       outcome_.record.cases.push_back(not_run(one.spec));
     }
     arena_ = std::make_shared<const Arena>(calls);
-    session_ = make_host_executor(options.limits, options.cancelled)
-                   ->open({compiled.image, calls}, arena_);
+    session_ = open(calls, arena_);
     outcome_.isolation = session_->isolation();
   }
 
@@ -182,14 +181,27 @@ CasePool draw_cases(const Problem& problem, const std::vector<DType>& dtypes, st
   return pool;
 }
 
+SweepOutcome run_cases(const Problem& problem, const CasePool& pool, const Options& options,
+                       const Opener& open) {
+  return Sweep(problem, pool, options, open).run();
+}
+
 SweepOutcome sweep(const Problem& problem, const Compiled& compiled, const CasePool& pool,
                    const Options& options) {
-  auto outcome = Sweep(problem, compiled, pool, options).run();
+  const bool on_device = device::serves(compiled.candidate.language);
+  auto outcome = on_device
+                     ? device::sweep(problem, compiled, pool, options)
+                     : run_cases(problem, pool, options,
+                                 [&](const std::vector<Call>& calls,
+                                     const std::shared_ptr<const Arena>& arena) {
+                                   return make_host_executor(options.limits, options.cancelled)
+                                       ->open({compiled.image, calls}, arena);
+                                 });
   const auto has = [](const auto& values, const auto& value) {
     return std::find(values.begin(), values.end(), value) != values.end();
   };
   const auto judged = judged_dtypes(problem, compiled, options);
-  for (const auto dtype : problem.dtypes) {
+  for (const auto dtype : on_device ? device::dtypes(problem) : judge::host_dtypes(problem)) {
     if (has(judged, dtype)) {
       outcome.record.dtypes.emplace_back(to_string(dtype));
     } else if (!has(compiled.record.entries, judge::entry_point(dtype))) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "referee/device/device.hpp"
 #include "referee/race.hpp"
 #include "referee/stages.hpp"
 
@@ -53,8 +54,8 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
 
   const std::size_t candidate = race.add_candidate();
   std::vector<Opponent> opponents;
-  for (std::size_t i = 0; i < race.baselines().entries().size(); ++i) {
-    const auto& entry = race.baselines().entries()[i];
+  for (std::size_t i = 0; i < race.baselines().size(); ++i) {
+    const auto& entry = race.baselines()[i];
     BaselineTiming record;
     record.name = entry.name;
     record.status = entry.unavailable.empty() ? "timed" : "unavailable";
@@ -72,6 +73,7 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
     return cell;
   }
   cell.handover_us = race.handover_us();
+  cell.variant = race.variant();
 
   const auto start = std::chrono::steady_clock::now();
   const int most = options.timing.looks.back();
@@ -92,7 +94,8 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const bool spent = (seconds > options.timing.budget_seconds && blocks.size() >= least_blocks) ||
                        static_cast<int>(blocks.size()) >= most;
-    running = false;
+    // Alone, a candidate gets its own time over the blocks of the first look.
+    running = opponents.empty() && static_cast<int>(blocks.size()) < options.timing.looks.front();
     for (auto& opponent : opponents) {
       const auto& [a1, a2] = block[candidate];
       const auto& [b1, b2] = block[opponent.arm];
@@ -111,6 +114,9 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
   }
   if (!race.exclusive()) {
     cell.flags.emplace_back("processor_not_leased");
+  }
+  for (auto& flag : race.flags()) {
+    cell.flags.push_back(std::move(flag));
   }
   for (const auto& opponent : opponents) {
     auto& record = cell.baselines[opponent.index];
@@ -153,7 +159,8 @@ std::map<std::string, double> geometric_means(const std::vector<TimedCell>& cell
 TimingOutcome time(const Problem& problem, const Compiled& compiled, std::uint64_t seed,
                    const Options& options) {
   TimingOutcome outcome;
-  outcome.record.clock = "host_processor_time";
+  outcome.record.clock =
+      device::serves(compiled.candidate.language) ? "device_events" : "host_processor_time";
   outcome.record.mode = options.mode == timing::Mode::screen ? "screen" : "report";
   const auto dtypes = judged_dtypes(problem, compiled, options);
   if (dtypes.empty() || problem.timed.empty()) {
@@ -166,12 +173,12 @@ TimingOutcome time(const Problem& problem, const Compiled& compiled, std::uint64
     const judge::CaseSpec spec{static_cast<int>(i), dtypes.front(), problem.timed[i], "normal",
                                cell_seed};
     require_memory(problem, spec);
-    Race race(problem, compiled, spec, cell_seed, options);
-    outcome.record.cells.push_back(time_cell(race, spec, cell_seed, options));
-    outcome.oracle_s += race.oracle_s();
-    if (race.failure()) {
-      outcome.failure = race.failure()->status;
-      outcome.findings.push_back(race.failure()->finding);
+    const auto race = make_race(problem, compiled, spec, cell_seed, options);
+    outcome.record.cells.push_back(time_cell(*race, spec, cell_seed, options));
+    outcome.oracle_s += race->oracle_s();
+    if (race->failure()) {
+      outcome.failure = race->failure()->status;
+      outcome.findings.push_back(race->failure()->finding);
       return outcome;
     }
   }

@@ -36,6 +36,12 @@ void explain_compilation(const Verdict& verdict, Lines& lines) {
   if (record.succeeded) {
     lines.add(1, "compiled in {} ms: {} ({})", text::figure(record.duration_ms),
               text::join(record.entries), printable(record.compiler));
+    for (const KernelUse& kernel : record.kernels) {
+      lines.add(2, "kernel {} for {}: {}, {} B of stack, {} B of shared memory",
+                printable(kernel.function), printable(record.target),
+                text::count(kernel.registers, "register"), kernel.stack_bytes,
+                kernel.shared_bytes + kernel.shared_dynamic_bytes);
+    }
     return;
   }
   lines.add(1, "did not compile ({})", printable(record.compiler));

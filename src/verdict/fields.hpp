@@ -21,6 +21,20 @@ void fields(Visit&& visit, Record& record) {
   visit("high", record.high);
 }
 
+template <class Visit, Is<KernelUse> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("function", record.function);
+  visit("origin", record.origin);
+  visit("launches", record.launches);
+  visit("registers", record.registers);
+  visit("stack_bytes", record.stack_bytes);
+  visit("shared_bytes", record.shared_bytes);
+  visit("shared_dynamic_bytes", record.shared_dynamic_bytes);
+  visit("grid", record.grid);
+  visit("block", record.block);
+  visit("cluster", record.cluster);
+}
+
 template <class Visit, Is<Compilation> Record>
 void fields(Visit&& visit, Record& record) {
   visit("ran", record.ran);
@@ -31,6 +45,9 @@ void fields(Visit&& visit, Record& record) {
   visit("image_bytes", record.image_bytes);
   visit("image_sha256", record.image_sha256);
   visit("entries", record.entries);
+  visit("target", record.target);
+  visit("variants", record.variants);
+  visit("kernels", record.kernels);
   visit("log", record.log);
 }
 
@@ -82,6 +99,7 @@ void fields(Visit&& visit, Record& record) {
   visit("bytes_min", record.bytes_min);
   visit("latency_us", record.latency_us);
   visit("handover_us", record.handover_us);
+  visit("variant", record.variant);
   visit("samples_checked", record.samples_checked);
   visit("samples_total", record.samples_total);
   visit("baselines", record.baselines);
@@ -139,6 +157,8 @@ void fields(Visit&& visit, Record& record) {
   visit("machine", record.machine);
   visit("kernel", record.kernel);
   visit("torch_version", record.torch_version);
+  visit("device", record.device);
+  visit("driver_version", record.driver_version);
   visit("duration_s", record.duration_s);
   visit("stage_s", record.stage_s);
 }
@@ -173,6 +193,7 @@ void fields(Visit&& visit, Record& record) {
   visit("compile_error", record.compile_error);
   visit("rejected", record.rejected);
   visit("maximum", record.maximum);
+  visit("interpreted", record.interpreted);
 }
 
 }  // namespace ouroboros::verdict_json

@@ -34,6 +34,7 @@ double reward_of_correct(const Timing& timing, const RewardPolicy& policy) {
 }  // namespace
 
 std::optional<double> Verdict::reward(const RewardPolicy& policy) const {
+  if (isolation.level == "interpreted" && !policy.interpreted) return std::nullopt;
   switch (status) {
     case Status::ok:
       return reward_of_correct(timing, policy);

@@ -192,7 +192,7 @@ TEST_CASE("faults of a reference are the problem's") {
       {[](const Tensors& in) { return Tensors{at::zeros_like(in[0])}; }, "zeros"},
       {[](const Tensors& in) { return Tensors{in[0], in[0]}; }, "returned 2 tensors"},
       {[](const Tensors&) { return Tensors{at::Tensor()}; }, "no tensor"},
-      {[](const Tensors& in) { return Tensors{in[0].to(at::kBFloat16)}; }, "unsupported dtype"},
+      {[](const Tensors& in) { return Tensors{in[0].to(at::kChar)}; }, "unsupported dtype"},
   };
   for (const auto& row : rows) {
     auto problem = affine();
@@ -206,6 +206,14 @@ TEST_CASE("faults of a reference are the problem's") {
     CHECK_THAT(Referee(until(Stage::sweep)).validate(problem).value_or(""),
                ContainsSubstring(row.message));
   }
+}
+
+TEST_CASE("a problem of bfloat16 is not blamed on a candidate for the host") {
+  auto problem = affine();
+  problem.reference = [](const Tensors& in) { return Tensors{in[0].to(at::kBFloat16)}; };
+  const auto verdict = judge(problem, honest);
+  CHECK(verdict.status == Status::invalid_problem);
+  CHECK_THAT(verdict.summary, ContainsSubstring("bfloat16"));
 }
 
 TEST_CASE("an input that nothing depends on makes the problem invalid") {

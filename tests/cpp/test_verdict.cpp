@@ -73,6 +73,7 @@ TimedCell timed_cell(std::vector<BaselineTiming> baselines) {
   cell.bytes_min = 33554432;
   cell.latency_us = {150.5, 149.0, 152.0};
   cell.handover_us = 2.5;
+  cell.variant = "BLOCK=1024 num_warps=8";
   cell.samples_checked = 6;
   cell.samples_total = 64;
   cell.baselines = std::move(baselines);
@@ -119,6 +120,20 @@ Verdict sample() {
   verdict.compilation.image_sha256 =
       "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b";
   verdict.compilation.entries = {"run_float32"};
+  verdict.compilation.target = "sm_90";
+  verdict.compilation.variants = {"BLOCK=1024 num_warps=8"};
+  KernelUse kernel;
+  kernel.function = "softmax";
+  kernel.origin = "candidate";
+  kernel.launches = 1;
+  kernel.registers = 32;
+  kernel.stack_bytes = 16;
+  kernel.shared_bytes = 64;
+  kernel.shared_dynamic_bytes = 128;
+  kernel.grid = {1024, 1, 1};
+  kernel.block = {256, 1, 1};
+  kernel.cluster = {1, 1, 1};
+  verdict.compilation.kernels = {kernel};
   verdict.compilation.log = "warning: unused parameter";
 
   verdict.correctness.ran = true;
@@ -173,6 +188,8 @@ Verdict sample() {
   verdict.provenance.machine = "A processor";
   verdict.provenance.kernel = "Linux 6.1";
   verdict.provenance.torch_version = "2.13.0";
+  verdict.provenance.device = "NVIDIA H200";
+  verdict.provenance.driver_version = "CUDA 13.0";
   verdict.provenance.duration_s = 1.25;
   verdict.provenance.stage_s = {{"compile", 0.8}, {"sweep", 0.45}};
   return verdict;

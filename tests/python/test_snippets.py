@@ -30,6 +30,9 @@ PAGES = ("README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in ROOT.glob("
 # Languages of fences that nothing here runs, each with what does.
 ELSEWHERE = {
     "cmake": "tests/consumer is such a project, and is built",
+    "json": "tests/cpp/test_launch_plan.cpp writes and reads such documents",
+    "cuda": "tests/cpp/test_cuda_compile.cpp compiles them",
+    "ptx": "tests/cpp/test_cuda_compile.cpp assembles them",
 }
 # Programs that command lines may start with, besides ouroboros and make, and why none is run.
 OTHER_PROGRAMS = {

@@ -1,0 +1,155 @@
+"""Honest kernels: every one has to be accepted, and its replay has to equal a direct run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import ouroboros
+import torch
+from ouroboros import problems
+from ouroboros._ouroboros import PlanRunner, cuda_devices
+from ouroboros.trace.command import make_tracer
+
+ROOT = Path(__file__).resolve().parents[2]
+KERNELS = ROOT / "tests/gpu/kernels"
+SUFFIXES = (".py", ".cu", ".ptx")
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+
+# Shapes at which replays are compared with direct runs; the second has no friendly divisor.
+SHAPES = ((512, 1024), (37, 1000))
+
+
+def kernels() -> list[Path]:
+    """Returns the kernels of the tree."""
+    return sorted(path for path in KERNELS.iterdir() if path.suffix in SUFFIXES)
+
+
+def problem_of(path: Path) -> str:
+    """Returns the problem that a kernel solves, from its name."""
+    return path.stem.partition("__")[0]
+
+
+def measure(workers: int) -> dict[str, Any]:
+    """Judges all kernels and compares the Triton ones with direct runs."""
+    paths = kernels()[:: int(os.environ.get("OUROBOROS_EVIDENCE_STRIDE", "1"))]
+    referee = ouroboros.Referee(until="sweep")
+
+    def judge(path: Path) -> dict[str, Any]:
+        verdict = referee.judge(problem_of(path), path)
+        return {
+            "kernel": path.name,
+            "status": verdict.status.value,
+            "summary": verdict.summary,
+            "dtypes": list(verdict.correctness.dtypes),
+            "cases": verdict.correctness.cases_total,
+            "variants": len(verdict.compilation.variants),
+            "stage_s": verdict.provenance.stage_s,
+        }
+
+    with ThreadPoolExecutor(workers) as pool:
+        rows = list(pool.map(judge, paths))
+    compared = compare([path for path in paths if path.suffix == ".py"], workers)
+    accepted = sum(row["status"] == "ok" for row in rows)
+    equal = sum(row["equal"] for row in compared)
+    return {
+        "summary": {
+            "honest_total": len(rows),
+            "honest_accepted": accepted,
+            "bit_equal_expected": len(compared),
+            "bit_equal": equal,
+        },
+        "failed": accepted < len(rows) or equal < len(compared),
+        "kernels": rows,
+        "replays": compared,
+    }
+
+
+def inputs_of(problem: Any, shape: tuple[int, int], dtype: torch.dtype, seed: int) -> list[Any]:
+    """Draws inputs of a shipped problem: plain normal values, and valid indices."""
+    generator = torch.Generator().manual_seed(seed)
+    values: dict[str, int] = {}
+    for axis in problem.axes:
+        wanted = axis.fixed or shape[min(len(values), 1)]
+        values[axis.name] = max(axis.minimum, wanted // axis.multiple_of * axis.multiple_of)
+    made = []
+    for one in problem.inputs:
+        sizes = [extent_of(extent, values) for extent in one.shape]
+        if one.values == "index":
+            high = values[one.index_axis]
+            kind = getattr(torch, one.dtype or "int64")
+            made.append(torch.randint(0, high, sizes, generator=generator).to(kind))
+        else:
+            kind = getattr(torch, one.dtype) if one.dtype else dtype
+            made.append(torch.randn(sizes, generator=generator).to(kind))
+    return made
+
+
+def extent_of(extent: int | str, values: dict[str, int]) -> int:
+    """Returns an extent's value: "rows", 64 or "2*half"."""
+    if isinstance(extent, int):
+        return extent
+    scale, star, axis = extent.partition("*")
+    return int(scale) * values[axis] if star else values[extent]
+
+
+def compare(paths: list[Path], workers: int) -> list[dict[str, Any]]:
+    """Replays each kernel's plans and runs the kernel itself, in another process.
+
+    Kernels take turns with dtypes and shapes.
+    """
+    (device, *_), _ = cuda_devices()
+    tracer = make_tracer(ouroboros.Limits())
+    assert tracer is not None
+    rows: list[dict[str, Any]] = []
+    jobs = []
+    for number, path in enumerate(paths):
+        problem = problems.load(problem_of(path))
+        name, dtype = list(DTYPES.items())[number % len(DTYPES)]
+        shape = SHAPES[number % len(SHAPES)]
+        jobs.append((path, problem, name, inputs_of(problem, shape, dtype, number)))
+
+    def trace(job: tuple[Any, ...]) -> list[dict[str, Any]]:
+        path, problem, _, inputs = job
+        signature = [
+            (declared.name, str(tensor.dtype).removeprefix("torch."), list(tensor.shape))
+            for declared, tensor in zip(problem.inputs, inputs, strict=True)
+        ]
+        return tracer.trace(
+            path.read_bytes(),
+            target=device["target"],
+            signatures=[signature],
+            outputs=problem.outputs,
+            name=path.name,
+        )
+
+    with ThreadPoolExecutor(workers) as pool:
+        traced = list(pool.map(trace, jobs))
+    runner = PlanRunner()
+    with tempfile.TemporaryDirectory() as folder:
+        questions = []
+        for (path, _, name, inputs), (result,) in zip(jobs, traced, strict=True):
+            row: dict[str, Any] = {"kernel": path.name, "dtype": name, "equal": False}
+            rows.append(row)
+            if result["refusal"] is not None:
+                row["refusal"] = result["refusal"]
+                continue
+            try:
+                replays = [runner.run(plan, inputs)[0] for plan in result["variants"]]
+            except ouroboros.OuroborosError as error:
+                row["error"] = str(error)[:400]
+                continue
+            questions.append({"path": str(path), "inputs": inputs, "replays": replays, "row": row})
+        asked = Path(folder) / "questions.pt"
+        answered = Path(folder) / "answers.pt"
+        torch.save([{k: q[k] for k in ("path", "inputs", "replays")} for q in questions], asked)
+        script = Path(__file__).with_name("direct_run.py")
+        subprocess.run([sys.executable, script, asked, answered], check=True)
+        for question, answer in zip(questions, torch.load(answered), strict=True):
+            question["row"].update(answer)
+    return rows

@@ -1,0 +1,34 @@
+"""Which language a candidate is written in."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+__all__ = ["DEVICE_LANGUAGES", "Language", "language_of", "language_of_path"]
+
+Language: TypeAlias = Literal["cpp", "triton", "cuda", "ptx"]
+"""What candidates may be written in: C++ for the host, the others for a GPU."""
+
+DEVICE_LANGUAGES: frozenset[Language] = frozenset({"triton", "cuda", "ptx"})
+
+_BY_SUFFIX: dict[str, Language] = {".cu": "cuda", ".ptx": "ptx", ".py": "triton"}
+_TRITON = re.compile(rb"^\s*(?:import|from)\s[^\n]*\btriton\b|@triton\.", re.MULTILINE)
+_PTX = re.compile(rb"^\s*\.version\s+\d", re.MULTILINE)
+
+
+def language_of(source: bytes) -> Language:
+    """Tells the language of a text: what imports Triton is Triton, what has kernels is CUDA."""
+    if _TRITON.search(source):
+        return "triton"
+    if _PTX.search(source):
+        return "ptx"
+    if b"__global__" in source:
+        return "cuda"
+    return "cpp"
+
+
+def language_of_path(path: str) -> Language:
+    """Tells the language of a file from its suffix."""
+    return _BY_SUFFIX.get(Path(path).suffix, "cpp")

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "judge/run.hpp"
+#include "referee/device/device.hpp"
+#include "referee/device/gpu.hpp"
+#include "referee/device/plan_source.hpp"
+
+namespace ouroboros::referee::device {
+namespace {
+
+/// The call of a small, plain case: what a reference returns is known by running it.
+PlanRequest small_request(const Problem& problem, DType dtype) {
+  const auto specs = judge::derive_cases(problem, {dtype}, 0);
+  const auto plain = std::find_if(specs.begin(), specs.end(), [](const judge::CaseSpec& spec) {
+    return spec.family == "normal";
+  });
+  judge::Case one;
+  one.spec = *plain;
+  one.inputs = judge::draw(problem, one.spec, 0);
+  one.reference = judge::run_reference(problem, one.spec, one.inputs);
+  return {dtype, one.spec.axes, judge::call_for(problem, one).buffers};
+}
+
+std::vector<std::int64_t> numbers(const Dim3& dims) { return {dims[0], dims[1], dims[2]}; }
+
+/// What the kernels of a plan use, in the order of their first launch.
+std::vector<KernelUse> kernels_of(const LaunchPlan& plan) {
+  std::vector<KernelUse> uses;
+  for (const auto& launch : plan.launches) {
+    const auto* kernel = std::get_if<KernelLaunch>(&launch);
+    if (kernel == nullptr) {
+      continue;
+    }
+    const auto known = std::find_if(uses.begin(), uses.end(), [&](const KernelUse& use) {
+      return use.function == kernel->function;
+    });
+    if (known != uses.end()) {
+      ++known->launches;
+      continue;
+    }
+    KernelUse use;
+    use.function = kernel->function;
+    use.launches = 1;
+    const auto& module = plan.modules.at(kernel->module);
+    use.origin = module.origin == ModuleOrigin::candidate ? "candidate" : "library";
+    for (const auto& found : kernel_resources(plan.images.at(module.image).bytes)) {
+      if (found.function == kernel->function) {
+        use.registers = found.registers;
+        use.stack_bytes = static_cast<std::int64_t>(found.stack_bytes);
+        use.shared_bytes = static_cast<std::int64_t>(found.shared_bytes);
+      }
+    }
+    use.shared_dynamic_bytes = kernel->shared_bytes;
+    use.grid = numbers(kernel->grid);
+    use.block = numbers(kernel->block);
+    use.cluster = numbers(kernel->cluster);
+    uses.push_back(std::move(use));
+  }
+  return uses;
+}
+
+}  // namespace
+
+void compile(const Problem& problem, const Options& options, Compiled& compiled) {
+  const auto& candidate = compiled.candidate;
+  const auto target =
+      options.device.target.empty() ? Gpu::describe(options).target : options.device.target;
+  const auto source = candidate.language == "triton"
+                          ? traced_plans(problem, candidate, target, options)
+                          : specified_plans(problem, candidate, target, options);
+  std::vector<PlanRequest> requests;
+  for (const auto dtype : options.dtypes.empty() ? dtypes(problem) : options.dtypes) {
+    requests.push_back(small_request(problem, dtype));
+  }
+  const auto all = audited_plans(*source, problem, requests);
+  compiled.record = source->record();
+  compiled.record.ran = true;
+  compiled.record.target = target;
+  compiled.record.succeeded = false;
+  std::optional<Misconduct> first_fault;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].fault) {
+      first_fault = first_fault ? first_fault : all[i].fault;
+      continue;
+    }
+    if (!compiled.record.succeeded) {
+      compiled.record.succeeded = true;
+      const auto& plan = all[i].variants.front();
+      const auto bytes = plan.serialise();
+      compiled.record.image_bytes = static_cast<std::int64_t>(bytes.size());
+      compiled.record.image_sha256 = sha256_hex(bytes.data(), bytes.size());
+      compiled.record.kernels = kernels_of(plan);
+      for (const auto& variant : all[i].variants) {
+        if (!variant.variant.empty()) compiled.record.variants.push_back(variant.variant);
+      }
+    }
+    compiled.record.entries.push_back(judge::entry_point(requests[i].dtype));
+  }
+  if (!compiled.record.succeeded) {
+    compiled.failure = first_fault->status;
+    compiled.findings.push_back(first_fault->finding);
+    return;
+  }
+  compiled.plans = source;
+  if (first_fault) {
+    // As on the host: dtypes that a candidate does not take are left out, and said so.
+    auto note = first_fault->finding;
+    note.kind = "dtype_not_taken";
+    note.severity = "note";
+    compiled.findings.push_back(std::move(note));
+  }
+}
+
+}  // namespace ouroboros::referee::device

@@ -1,0 +1,128 @@
+#include "referee/device/gpu.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include "ouroboros/error.hpp"
+#include "referee/device/device.hpp"
+#include "referee/stages.hpp"
+
+namespace ouroboros::referee::device {
+
+/// What this process keeps for one GPU.
+struct Gpu::Slot {
+  std::mutex mutex;
+  std::unique_ptr<CudaExecutor> executor;
+  double replay_seconds = 0;        ///< That the executor was started with.
+  std::function<bool()> cancelled;  ///< Of the caller that has the GPU now.
+};
+
+namespace {
+
+constexpr auto lock_poll = std::chrono::milliseconds(20);
+
+/// A lock file that all referees of this machine share; empty where it cannot be had.
+sandbox::Descriptor lock_gpu(const Options& options) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    fmt::format("ouroboros-gpu-{}.lock", options.device.ordinal);
+  sandbox::Descriptor file(
+      open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+  struct stat status{};
+  if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return {};
+  }
+  while (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      return {};
+    }
+    check_cancelled(options);
+    std::this_thread::sleep_for(lock_poll);
+  }
+  return file;
+}
+
+/// The GPUs of this machine, which do not change while a process lives.
+const CudaDevices& machine() {
+  static const CudaDevices found = cuda_devices();
+  return found;
+}
+
+std::optional<CudaDevice> find(const Options& options) {
+  for (const auto& device : machine().devices) {
+    if (device.ordinal == options.device.ordinal) return device;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Gpu::Gpu(const Options& options) : options_(options) {
+  static std::mutex registry_mutex;
+  static auto* const registry = new std::map<int, std::shared_ptr<Slot>>;  // Outlives all callers.
+  {
+    const std::lock_guard guard(registry_mutex);
+    auto& slot = (*registry)[options.device.ordinal];
+    if (!slot) {
+      slot = std::make_shared<Slot>();
+    }
+    slot_ = slot;
+  }
+  lock_ = std::unique_lock(slot_->mutex);
+  file_ = lock_gpu(options);
+  slot_->cancelled = options.cancelled;
+  executor_ = std::move(slot_->executor);
+  if (!executor_ || slot_->replay_seconds != options.limits.replay_seconds) {
+    renew();
+  }
+}
+
+Gpu::~Gpu() {
+  slot_->executor = std::move(executor_);
+  slot_->cancelled = nullptr;
+}
+
+void Gpu::renew() {
+  executor_.reset();  // The old context's memory first.
+  CudaOptions cuda;
+  cuda.device = options_.device.ordinal;
+  cuda.limits = options_.limits;
+  // The executor outlives this caller, whose hook must not.
+  cuda.cancelled = [slot = slot_.get()] { return slot->cancelled && slot->cancelled(); };
+  cuda.reuse = true;
+  executor_ = CudaExecutor::start(cuda);
+  slot_->replay_seconds = options_.limits.replay_seconds;
+}
+
+bool Gpu::present(const Options& options) { return find(options).has_value(); }
+
+void describe_gpu(const Options& options, Provenance& provenance) {
+  if (const auto found = find(options)) {
+    provenance.device = found->name;
+    provenance.driver_version =
+        fmt::format("CUDA {}.{}", found->driver_version / 1000, found->driver_version % 1000 / 10);
+  }
+}
+
+CudaDevice Gpu::describe(const Options& options) {
+  const auto found = find(options);
+  if (!found) {
+    const auto& reason = machine().reason;
+    throw Error(ErrorCode::unsupported,
+                fmt::format("there is no GPU number {} here{}{}: name the architecture to compile "
+                            "for (target, e.g. \"sm_90\") to judge without one",
+                            options.device.ordinal, reason.empty() ? "" : ", ", reason));
+  }
+  return *found;
+}
+
+}  // namespace ouroboros::referee::device

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ouroboros/launch_plan.hpp"
+#include "referee/stages.hpp"
+
+namespace ouroboros::referee {
+
+/// One call that a plan is wanted for.
+struct PlanRequest {
+  DType dtype = DType::float32;
+  AxisValues axes;
+  std::vector<Buffer> buffers;  ///< Inputs, then outputs.
+};
+
+/// The plans for one call, or what the candidate did wrong.
+struct Planned {
+  std::vector<LaunchPlan> variants;  ///< One for each autotune configuration; at least one.
+  std::optional<Misconduct> fault;
+};
+
+/// Where a GPU candidate's launch plans come from. Thread-safe; asking again for the same call is
+/// cheap.
+class PlanSource {
+ public:
+  virtual ~PlanSource() = default;
+
+  /// The plans for calls, in order, as the candidate made them: not audited.
+  [[nodiscard]] virtual std::vector<Planned> plans(const std::vector<PlanRequest>& requests) = 0;
+
+  /// What is known of compiling so far: compiler, log, time.
+  [[nodiscard]] virtual Compilation record() const = 0;
+};
+
+namespace device {
+
+/// Plans from tracing host code: "triton".
+[[nodiscard]] std::shared_ptr<PlanSource> traced_plans(const Problem& problem,
+                                                       const Candidate& candidate,
+                                                       const std::string& target,
+                                                       const Options& options);
+
+/// Plans from a launch specification: "cuda" and "ptx".
+[[nodiscard]] std::shared_ptr<PlanSource> specified_plans(const Problem& problem,
+                                                          const Candidate& candidate,
+                                                          const std::string& target,
+                                                          const Options& options);
+
+/// What a plan for these buffers has to look like: contiguous tensors.
+[[nodiscard]] std::vector<PlanBuffer> signature_of(const std::vector<Buffer>& buffers);
+
+/// Plans that passed the audit: `source.plans`, and the fault of each that did not.
+[[nodiscard]] std::vector<Planned> audited_plans(PlanSource& source, const Problem& problem,
+                                                 const std::vector<PlanRequest>& requests);
+
+/// The most autotune configurations that are judged.
+inline constexpr std::size_t max_variants = 16;
+
+}  // namespace device
+}  // namespace ouroboros::referee

@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "ouroboros/error.hpp"
+#include "referee/device/device.hpp"
+#include "referee/device/gpu.hpp"
+#include "referee/device/interpreter.hpp"
+#include "referee/device/plan_source.hpp"
+
+namespace ouroboros::referee::device {
+namespace {
+
+CaseResult without_plan(const judge::CaseSpec& spec, const Finding& finding) {
+  CaseResult result;
+  result.id = spec.id;
+  result.dtype = to_string(spec.dtype);
+  result.axes = spec.axes;
+  result.family = spec.family;
+  result.placement = "both";
+  result.status = "failed";
+  result.message = finding.evidence;
+  return result;
+}
+
+/// Puts the results of some cases, in order, where they belong, worst first.
+void merge(SweepOutcome& all, SweepOutcome&& some, const std::vector<std::size_t>& places) {
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    auto& have = all.record.cases[places[i]];
+    auto& got = some.record.cases[i];
+    const bool better = have.status == "passed" && got.status != "failed" &&
+                        got.error_over_allowed <= have.error_over_allowed;
+    if (!better && have.status != "failed") {
+      have = std::move(got);
+    }
+  }
+  all.isolation = std::move(some.isolation);
+  if (!all.failure) {
+    all.failure = some.failure;
+  }
+  for (auto& finding : some.findings) {
+    const auto same = [&finding](const Finding& one) { return one.kind == finding.kind; };
+    if (std::none_of(all.findings.begin(), all.findings.end(), same)) {
+      all.findings.push_back(std::move(finding));
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<Finding> cannot_time(const Options& options) {
+  if (Gpu::present(options)) {
+    return std::nullopt;
+  }
+  return Finding{"not_timed", "note", "time",
+                 "there is no GPU here: correctness was judged in Triton's interpreter; not timed, "
+                 "not sealed"};
+}
+
+SweepOutcome sweep(const Problem& problem, const Compiled& compiled, const CasePool& pool,
+                   const Options& options) {
+  std::vector<PlanRequest> requests;
+  for (const auto& one : pool.cases) {
+    requests.push_back({one.spec.dtype, one.spec.axes, judge::call_for(problem, one).buffers});
+  }
+  auto planned = audited_plans(*compiled.plans, problem, requests);
+
+  SweepOutcome outcome;
+  outcome.record.ran = true;
+  outcome.record.cases_total = static_cast<int>(pool.cases.size());
+  std::size_t most_variants = 0;
+  for (std::size_t i = 0; i < pool.cases.size(); ++i) {
+    outcome.record.cases.emplace_back();
+    most_variants = std::max(most_variants, planned[i].variants.size());
+    if (planned[i].fault) {
+      const auto& [status, finding] = *planned[i].fault;
+      outcome.record.cases[i] = without_plan(pool.cases[i].spec, finding);
+      if (!outcome.failure) {
+        outcome.failure = status;
+        outcome.findings.push_back(finding);
+        outcome.findings.back().stage = "sweep";
+      }
+    }
+  }
+  const bool present = Gpu::present(options);
+  if (!present && compiled.candidate.language != "triton") {
+    throw Error(ErrorCode::executor_lost,
+                fmt::format("compiled for {} and audited, but not run: there is no GPU here, and "
+                            "only Triton has an interpreter",
+                            compiled.record.target));
+  }
+  std::optional<Gpu> gpu;
+  if (present && most_variants > 0) {
+    gpu.emplace(options);
+  }
+  // Every autotune configuration has to be right, not only the one that is timed. The interpreter
+  // takes the first alone.
+  for (std::size_t round = 0; round < (present ? most_variants : std::size_t{1}); ++round) {
+    CasePool some;
+    std::vector<std::size_t> places;
+    std::vector<LaunchPlan> plans;
+    for (std::size_t i = 0; i < pool.cases.size(); ++i) {
+      if (round < planned[i].variants.size()) {
+        some.cases.push_back(pool.cases[i]);
+        places.push_back(i);
+        plans.push_back(std::move(planned[i].variants[round]));
+      }
+    }
+    if (places.empty()) {
+      break;
+    }
+    const auto replayed = [&](const std::vector<Call>&, const std::shared_ptr<const Arena>& arena) {
+      return gpu->executor().open(std::move(plans), arena);
+    };
+    merge(outcome,
+          present ? run_cases(problem, some, options, replayed)
+                  : interpret_cases(problem, compiled.candidate, some, options),
+          places);
+  }
+  if (present && most_variants > 0) {
+    // What is judged was recorded before any secret input existed.
+    outcome.isolation.sealed = true;
+    if (outcome.isolation.level == "sandboxed") {
+      outcome.isolation.level = "sealed";
+    }
+  }
+  for (const auto& one : outcome.record.cases) {
+    outcome.record.cases_passed += one.status == "passed";
+    outcome.record.max_error_over_allowed =
+        std::max(outcome.record.max_error_over_allowed, one.error_over_allowed);
+  }
+  return outcome;
+}
+
+}  // namespace ouroboros::referee::device

@@ -1,0 +1,111 @@
+#include "referee/host_race.hpp"
+
+#include <chrono>
+#include <numeric>
+
+#include "referee/arena_tensors.hpp"
+#include "referee/stages.hpp"
+
+namespace ouroboros::referee {
+namespace {
+
+constexpr int warm_up_rounds = 3;
+constexpr int handover_samples = 64;
+
+double microseconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::micro>(time).count();
+}
+
+}  // namespace
+
+HostRace::HostRace(const Problem& problem, const Compiled& compiled, const judge::CaseSpec& cell,
+                   std::uint64_t seed, const Options& options)
+    : Race(problem, cell, seed, options),
+      compiled_(compiled),
+      baselines_(problem, inputs(), outputs()) {}
+
+std::size_t HostRace::add(std::unique_ptr<Session> session, std::size_t baseline) {
+  results_.push_back({arms_.size(), session != nullptr, clones(outputs())});
+  arms_.push_back({std::move(session), baseline});
+  return arms_.size() - 1;
+}
+
+std::size_t HostRace::add_candidate() {
+  auto session = make_host_executor(options().limits, options().cancelled)
+                     ->open({compiled_.image, calls()}, arena());
+  if (session->opening().outcome != Outcome::returned) {
+    const auto [status, finding] = misconduct(session->opening(), "time");
+    fail(status, finding);
+  }
+  return add(std::move(session), 0);
+}
+
+std::size_t HostRace::add_baseline(std::size_t index) { return add(nullptr, index); }
+
+void HostRace::warm_up() {
+  lease_.emplace();
+  baselines_.pin(lease_->cpu());
+  for (const auto& arm : arms_) {
+    if (arm.session) {
+      arm.session->pin(lease_->cpu());
+    }
+  }
+  std::vector<std::size_t> everyone(arms_.size());
+  std::iota(everyone.begin(), everyone.end(), std::size_t{0});
+  for (int round = 0; round < warm_up_rounds && !failure(); ++round) {
+    run_half(everyone, round == 0, [](std::size_t, double) {});
+  }
+}
+
+void HostRace::run_arms(const std::vector<std::size_t>& order, std::uint64_t seed,
+                        const std::function<void(std::size_t, double)>& sampled) {
+  eager_ran_ = false;
+  for (const std::size_t number : order) {
+    const auto& arm = arms_[number];
+    arena()->poison_outputs(0, Placement::low, derive_seed(seed, number));
+    if (!arm.session) {
+      sampled(number, microseconds(baselines_.run(arm.baseline).elapsed));
+      eager_ran_ = eager_ran_ || arm.baseline == 0;
+    } else {
+      const auto replay = arm.session->replay(0, Placement::low);
+      if (replay.outcome != Outcome::returned) {
+        const auto [status, finding] = misconduct(replay, "time");
+        return fail(status, finding);
+      }
+      sampled(number, microseconds(replay.elapsed));
+      count_sample();
+    }
+    // Kept for every arm, though only candidates' are looked at: the next one meets the same
+    // caches.
+    for (std::size_t i = 0; i < outputs().size(); ++i) {
+      copy_bytes(outputs()[i], results_[number].outputs[i]);
+    }
+  }
+}
+
+void HostRace::run_alone(std::size_t arm, std::uint64_t seed) {
+  arena()->poison_outputs(0, Placement::low, seed);
+  const auto replay = arms_[arm].session->replay(0, Placement::low);
+  if (replay.outcome != Outcome::returned) {
+    const auto [status, finding] = misconduct(replay, "time");
+    fail(status, finding);
+  }
+}
+
+const Tensors* HostRace::eager_outputs() {
+  if (!eager_ran_) {
+    baselines_.run(0);
+    eager_ran_ = true;
+  }
+  return &baselines_.eager_outputs();
+}
+
+double HostRace::handover_us() {
+  std::vector<double> times;
+  for (int i = 0; i < handover_samples; ++i) {
+    times.push_back(microseconds(baselines_.nothing().elapsed));
+  }
+  return timing::trimmed_mean(times, options().timing.trim).mean;
+}
+
+}  // namespace ouroboros::referee

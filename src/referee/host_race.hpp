@@ -1,0 +1,47 @@
+#pragma once
+
+#include "referee/baselines.hpp"
+#include "referee/processor_lease.hpp"
+#include "referee/race.hpp"
+
+namespace ouroboros::referee {
+
+/// A race on the host: candidates in sealed processes, baselines in a thread of this one, all on
+/// one processor and on the arena's own pages.
+class HostRace final : public Race {
+ public:
+  HostRace(const Problem& problem, const Compiled& compiled, const judge::CaseSpec& cell,
+           std::uint64_t seed, const Options& options);
+
+  std::size_t add_candidate() override;
+  std::size_t add_baseline(std::size_t index) override;
+  [[nodiscard]] const std::vector<Entry>& baselines() const noexcept override {
+    return baselines_.entries();
+  }
+  void warm_up() override;
+  [[nodiscard]] double handover_us() override;
+  [[nodiscard]] bool exclusive() const noexcept override { return lease_ && lease_->exclusive(); }
+
+ private:
+  void run_arms(const std::vector<std::size_t>& order, std::uint64_t seed,
+                const std::function<void(std::size_t, double)>& sampled) override;
+  void run_alone(std::size_t arm, std::uint64_t seed) override;
+  [[nodiscard]] const std::vector<Result>& results() const noexcept override { return results_; }
+  [[nodiscard]] const Tensors* eager_outputs() override;
+
+  std::size_t add(std::unique_ptr<Session> session, std::size_t baseline);
+
+  struct Arm {
+    std::unique_ptr<Session> session;  ///< Of a candidate; empty for a baseline.
+    std::size_t baseline = 0;
+  };
+
+  const Compiled& compiled_;
+  Baselines baselines_;
+  std::vector<Arm> arms_;
+  std::vector<Result> results_;
+  bool eager_ran_ = false;               ///< On the inputs that the arena holds now.
+  std::optional<ProcessorLease> lease_;  ///< From warm-up on: preparing baselines may take long.
+};
+
+}  // namespace ouroboros::referee

@@ -1,0 +1,145 @@
+"""The whole GPU path without a GPU: real traces, plans and executor processes on a fake driver.
+
+The fake driver runs host functions in place of kernels, by name: "scale" doubles its input,
+"skip_tail" leaves the last element out, and so on (tests/fake_cuda).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("triton", reason="Triton is not installed")
+
+ROOT = Path(__file__).resolve().parents[2]
+FAKES = sorted(ROOT.glob("build/*/tests/cpp/libfake_cuda_good.so"))
+
+pytestmark = pytest.mark.skipif(not FAKES, reason="the fake driver is not built: run `make test`")
+
+KERNEL = """
+import torch, triton, triton.language as tl
+
+@triton.jit(do_not_specialize=["n"])
+def scale(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=mask) * 2, mask=mask)
+
+def run(x):
+    out = torch.empty_like(x)
+    if x.numel():
+        scale[(triton.cdiv(x.numel(), 256),)](x, out, x.numel(), BLOCK=256)
+    return out
+"""
+
+JUDGE = """
+import json, sys
+import ouroboros
+from ouroboros.trace.command import make_tracer
+
+source, gate = sys.argv[1], sys.argv[2] == "gate"
+honest = sys.stdin.read()
+tracer = make_tracer(ouroboros.Limits())
+
+def plan(signature):
+    inputs = [(b["name"], b["dtype"], b["shape"]) for b in signature if b["role"] == "input"]
+    (result,) = tracer.trace(
+        honest.encode(), target="sm_90", signatures=[inputs], outputs=["out"]
+    )
+    return result["variants"][0]
+
+verdict = ouroboros.verify(
+    source,
+    lambda x: x * 2,
+    inputs={"x": "rows cols"},
+    dtypes=["float32"],
+    timed=[{"rows": 64, "cols": 100}],
+    baselines=[ouroboros.Baseline("eager", plan=plan)],
+    gate=gate,
+    timing={"looks": [16], "budget_seconds": 5.0},
+    limits={"replay_seconds": 2.0},
+)
+print(verdict.to_json())
+"""
+
+
+def judge(source: str, gate: bool = False) -> dict:
+    """Judges in a process of its own, whose driver is the fake one."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(JUDGE), source, "gate" if gate else "time"],
+        input=KERNEL,
+        env={**os.environ, "OUROBOROS_LIBCUDA": str(FAKES[0])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    verdict: dict = json.loads(done.stdout)
+    return verdict
+
+
+def renamed(kernel: str) -> str:
+    """The same candidate with another kernel of the fake driver's."""
+    return KERNEL.replace("def scale", f"def {kernel}").replace("scale[", f"{kernel}[")
+
+
+def test_an_honest_kernel_is_swept_timed_and_gated() -> None:
+    verdict = judge(KERNEL, gate=True)
+    assert verdict["status"] == "ok", verdict["summary"]
+    assert verdict["language"] == "triton"
+    assert verdict["compilation"]["target"] == "sm_90"
+    (kernel,) = verdict["compilation"]["kernels"]
+    assert (kernel["function"], kernel["origin"], kernel["launches"]) == ("scale", "candidate", 1)
+    assert kernel["registers"] > 0
+    correctness = verdict["correctness"]
+    assert correctness["cases_passed"] == correctness["cases_total"] > 8
+    assert verdict["isolation"]["sealed"]
+    assert verdict["provenance"]["device"] == "Fake GPU"
+    assert verdict["timing"]["clock"] == "device_events"
+    (cell,) = verdict["timing"]["cells"]
+    (eager,) = cell["baselines"]
+    assert eager["status"] == "timed", eager["reason"]
+    assert cell["samples_total"] >= 32
+    assert cell["samples_checked"] > 0
+    assert verdict["gate"]["ran"] and verdict["gate"]["baseline"] == "eager"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "status", "finding"),
+    [
+        ("skip_tail", "incorrect", "unwritten_output"),
+        ("unstable", "incorrect", "nondeterministic"),
+        ("trap", "runtime_error", "fault"),
+        ("write_input", "runtime_error", "fault"),
+        ("hang", "timeout", "timeout"),
+    ],
+)
+def test_what_a_kernel_does_wrong_is_its_verdict(kernel: str, status: str, finding: str) -> None:
+    verdict = judge(renamed(kernel))
+    assert verdict["status"] == status, verdict["summary"]
+    assert finding in [one["kind"] for one in verdict["findings"]]
+
+
+def test_a_computation_on_the_host_is_rejected_by_its_name() -> None:
+    verdict = judge("import torch, triton\n\ndef run(x):\n    return x + x\n")
+    assert verdict["status"] == "rejected"
+    assert "aten::add" in verdict["summary"]
+
+
+def test_an_output_of_another_dtype_is_incorrect() -> None:
+    source = KERNEL.replace("torch.empty_like(x)", "torch.empty_like(x, dtype=torch.float16)")
+    verdict = judge(source)
+    assert verdict["status"] == "incorrect", verdict["summary"]
+    assert verdict["findings"][0]["kind"] == "output_dtype"
+
+
+def test_a_source_that_does_not_load_is_a_compile_error() -> None:
+    verdict = judge(KERNEL + "\nraise ValueError('at import')\n")
+    assert verdict["status"] in ("compile_error", "runtime_error"), verdict["summary"]
+    assert "at import" in verdict["summary"] + verdict["compilation"]["log"]

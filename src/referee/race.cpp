@@ -25,6 +25,7 @@ constexpr std::uint64_t lot = 8;
 constexpr std::uint64_t order_purpose = 1;
 constexpr std::uint64_t lot_purpose = 2;
 constexpr std::uint64_t probe_purpose = 500;
+constexpr std::uint64_t trust_purpose = 900;
 constexpr std::uint64_t inputs_purpose = 1000;
 
 }  // namespace
@@ -79,6 +80,21 @@ void Race::probe() {
       check_against_oracle(one, outputs_);
     }
   }
+}
+
+bool Race::is_right(const std::function<void()>& run) {
+  const auto seed = derive_seed(seed_, trust_purpose);
+  const auto one = draw_case([&] { return judge::realise_again(problem_, model_, seed); });
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    copy_bytes(one.inputs[i], inputs_[i]);
+  }
+  run();
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (!(largest_distance(outputs_[i], one.reference[i]) <= gross_error_[i])) {
+      return false;
+    }
+  }
+  return true;
 }
 
 Race::Block Race::run_block() {

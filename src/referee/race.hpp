@@ -101,6 +101,11 @@ class Race {
   void run_half(const std::vector<std::size_t>& order, bool check_fully,
                 const std::function<void(std::size_t, double)>& sampled);
 
+  /// Puts inputs of its own into the arena, lets `run` compute from them into the arena's outputs,
+  /// and says whether these are about right. For arms that are trusted to mean well, not to work:
+  /// what is looked for is a computation that went wrong, not its rounding.
+  [[nodiscard]] bool is_right(const std::function<void()>& run);
+
   void count_sample() noexcept { ++samples_total_; }
   void fail(Status status, Finding finding);
 

@@ -44,13 +44,13 @@ import ouroboros
 from ouroboros.trace.command import make_tracer
 
 source, gate = sys.argv[1], sys.argv[2] == "gate"
-honest = sys.stdin.read()
+baseline = sys.stdin.read()
 tracer = make_tracer(ouroboros.Limits())
 
 def plan(signature):
     inputs = [(b["name"], b["dtype"], b["shape"]) for b in signature if b["role"] == "input"]
     (result,) = tracer.trace(
-        honest.encode(), target="sm_90", signatures=[inputs], outputs=["out"]
+        baseline.encode(), target="sm_90", signatures=[inputs], outputs=["out"]
     )
     return result["variants"][0]
 
@@ -69,11 +69,11 @@ print(verdict.to_json())
 """
 
 
-def judge(source: str, gate: bool = False) -> dict:
+def judge(source: str, gate: bool = False, baseline: str = KERNEL) -> dict:
     """Judges in a process of its own, whose driver is the fake one."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(JUDGE), source, "gate" if gate else "time"],
-        input=KERNEL,
+        input=baseline,
         env={**os.environ, "OUROBOROS_LIBCUDA": str(FAKES[0])},
         capture_output=True,
         text=True,
@@ -124,6 +124,20 @@ def test_what_a_kernel_does_wrong_is_its_verdict(kernel: str, status: str, findi
     verdict = judge(renamed(kernel))
     assert verdict["status"] == status, verdict["summary"]
     assert finding in [one["kind"] for one in verdict["findings"]]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "reason"), [("skip_tail", "does not replay to what"), ("trap", "cannot be replayed")]
+)
+def test_a_broken_baseline_says_nothing_against_the_candidate(kernel: str, reason: str) -> None:
+    verdict = judge(KERNEL, baseline=renamed(kernel))
+    assert verdict["status"] == "ok", verdict["summary"]
+    (cell,) = verdict["timing"]["cells"]
+    (eager,) = cell["baselines"]
+    assert eager["status"] == "unavailable"
+    assert reason in eager["reason"]
+    # Without eager mode's answer the oracle looks at every half block.
+    assert cell["samples_checked"] >= cell["samples_total"] // 2
 
 
 def test_a_computation_on_the_host_is_rejected_by_its_name() -> None:

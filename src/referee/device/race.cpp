@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "ouroboros/error.hpp"
 #include "referee/arena_tensors.hpp"
 #include "referee/device/device.hpp"
 #include "referee/device/gpu.hpp"
@@ -55,6 +56,9 @@ class DeviceRace final : public Race {
       } catch (const std::exception& error) {
         entries_.back().unavailable = error.what();
       }
+    }
+    if (!failure()) {
+      try_baselines();
     }
   }
 
@@ -129,6 +133,30 @@ class DeviceRace final : public Race {
     return arms_.size() - 1;
   }
 
+  /// Runs every baseline once, by itself: a plan that faults, or that computes something else than
+  /// the reference, is no baseline, and must not speak against a candidate.
+  void try_baselines() {
+    Gpu gpu(options());
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      check_cancelled(options());
+      if (!entries_[i].unavailable.empty()) {
+        continue;
+      }
+      const auto race = gpu.executor().open_race({plans_[i]}, arena());
+      auto replay = race->opening();
+      const bool right = replay.outcome == Outcome::returned && is_right([&] {
+                           race->upload();
+                           replay = race->run_block({0}).replay;
+                           if (replay.outcome == Outcome::returned) race->download(0);
+                         });
+      if (replay.outcome != Outcome::returned) {
+        entries_[i].unavailable = "its plan cannot be replayed: " + replay.evidence;
+      } else if (!right) {
+        entries_[i].unavailable = "its plan does not replay to what the reference computes";
+      }
+    }
+  }
+
   /// A race of plans; null when a candidate's plan could not be loaded.
   std::unique_ptr<CudaRace> opened(std::vector<LaunchPlan> plans) {
     auto race = gpu_->executor().open_race(std::move(plans), arena());
@@ -179,7 +207,11 @@ class DeviceRace final : public Race {
     race_->upload();
     const auto block = race_->run_block(order);
     if (block.replay.outcome != Outcome::returned) {
-      // A baseline was checked when it was made; a candidate's fault may show in its neighbour.
+      if (!arms_[block.arm].candidate) {
+        throw Error(ErrorCode::executor_lost,
+                    fmt::format("the baseline '{}' failed among the timed samples: {}",
+                                entries_[arms_[block.arm].baseline].name, block.replay.evidence));
+      }
       const auto [status, finding] = misconduct(block.replay, "time");
       return fail(status, finding);
     }

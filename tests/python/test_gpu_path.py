@@ -13,6 +13,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import ouroboros
 import pytest
 
 pytest.importorskip("triton", reason="Triton is not installed")
@@ -151,6 +152,27 @@ def test_an_output_of_another_dtype_is_incorrect() -> None:
     verdict = judge(source)
     assert verdict["status"] == "incorrect", verdict["summary"]
     assert verdict["findings"][0]["kind"] == "output_dtype"
+
+
+def test_without_a_gpu_cuda_is_compiled_and_not_judged() -> None:
+    kernel = ROOT / "tests" / "gpu" / "kernels" / "softmax__block.cu"
+    verdict = ouroboros.verify(kernel, "softmax", target="sm_90", until="sweep")
+    assert verdict.status is ouroboros.Status.infrastructure_error
+    assert verdict.findings[0].kind == "no_gpu"
+    assert verdict.compilation.succeeded and verdict.compilation.kernels[0].registers > 0
+    assert not verdict.correctness.ran
+    assert verdict.reward() is None
+
+
+def test_without_a_gpu_triton_is_interpreted_and_says_so() -> None:
+    kernel = ROOT / "tests" / "gpu" / "kernels" / "swiglu__row.py"
+    verdict = ouroboros.verify(kernel, "swiglu", target="sm_90", dtypes=["float32"])
+    assert verdict.status is ouroboros.Status.ok, verdict.summary
+    assert (verdict.isolation.level, verdict.isolation.sealed) == ("interpreted", False)
+    assert "not_timed" in [one.kind for one in verdict.findings]
+    assert not verdict.timing.ran
+    assert verdict.reward() is None
+    assert verdict.reward(ouroboros.RewardPolicy(interpreted=True)) == 1.0
 
 
 def test_a_source_that_does_not_load_is_a_compile_error() -> None:

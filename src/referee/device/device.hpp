@@ -27,8 +27,8 @@ void describe_gpu(const Options& options, Provenance& provenance);
 /// Traces or compiles `compiled.candidate` for a small case of each dtype.
 void compile(const Problem& problem, const Options& options, Compiled& compiled);
 
-/// Runs the cases on the GPU; where there is none, Triton candidates in the interpreter. Throws
-/// `Error{unsupported}` for others without a GPU.
+/// Runs the cases on the GPU; where there is none, Triton candidates in the interpreter. Others
+/// cannot be judged then, which is `infrastructure_error`.
 [[nodiscard]] SweepOutcome sweep(const Problem& problem, const Compiled& compiled,
                                  const CasePool& pool, const Options& options);
 

@@ -85,10 +85,13 @@ SweepOutcome sweep(const Problem& problem, const Compiled& compiled, const CaseP
   }
   const bool present = Gpu::present(options);
   if (!present && compiled.candidate.language != "triton") {
-    throw Error(ErrorCode::executor_lost,
-                fmt::format("compiled for {} and audited, but not run: there is no GPU here, and "
-                            "only Triton has an interpreter",
-                            compiled.record.target));
+    outcome.record = {};
+    outcome.failure = Status::infrastructure_error;
+    outcome.findings = {{"no_gpu", "error", "sweep",
+                         fmt::format("compiled for {} and audited, but not run: there is no GPU "
+                                     "here, and only Triton has an interpreter",
+                                     compiled.record.target)}};
+    return outcome;
   }
   std::optional<Gpu> gpu;
   if (present && most_variants > 0) {

@@ -18,10 +18,11 @@ Misconduct misconduct_of(const TraceRefusal& refusal, bool library_kernels) {
   };
   if (refusal.kind == "needs_device") {
     if (library_kernels) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("the host code calls {}, which can only be traced on a GPU, and that "
-                              "is not done for candidates yet",
-                              refusal.op));
+      // Nothing was learnt about the candidate: what it does is allowed.
+      return {Status::infrastructure_error,
+              finding("error", fmt::format("the host code calls {}, which can only be traced on a "
+                                           "GPU, and that is not done for candidates yet",
+                                           refusal.op))};
     }
     return {Status::rejected,
             finding("cheat", fmt::format("calls {} in its host code, and the problem forbids "

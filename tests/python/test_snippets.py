@@ -210,7 +210,7 @@ def check_arguments(arguments: list[str]) -> None:
 
 def targets_of_make() -> set[str]:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    return set(re.findall(r"^([a-z]+):", text, flags=re.MULTILINE))
+    return set(re.findall(r"^([a-z-]+):", text, flags=re.MULTILINE))
 
 
 @pytest.mark.parametrize(("where", "command"), command_lines())

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU: builds, runs the GPU tests, measures, and writes JSON.
 #     scripts/gpu_evidence.sh [FOLDER]
-# FOLDER gets replay.json and logs; by default benchmarks/results/<the GPU's name>. The environment
+# FOLDER gets replay.json; by default benchmarks/results/<the GPU's name>. Logs, with the figures that
+# the executor's tests print, are in build/gpu-evidence. The environment
 # variable COMMIT names what is measured where this is no git checkout.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -13,20 +14,21 @@ short=$(tr '[:upper:]' '[:lower:]' <<<"$gpu" | grep -oE '[a-z]*[0-9]+[a-z]*' | h
 out=$(realpath -m "${1:-benchmarks/results/${short:-gpu}}")
 python=$(realpath "${VENV:-.venv}")/bin/python
 commit=${COMMIT:-$(git rev-parse HEAD 2>/dev/null)}
-mkdir -p "$out"
+logs=build/gpu-evidence
+mkdir -p "$out" "$logs"
 failed=0
 
 run() {
   local name=$1
   shift
   echo "== $name"
-  "$@" >"$out/$name.log" 2>&1 || { failed=1; tail -n 40 "$out/$name.log"; }
+  "$@" >"$logs/$name.log" 2>&1 || { failed=1; tail -n 40 "$logs/$name.log"; }
 }
 
 run build bash -c "cmake --preset ci -DPython_EXECUTABLE=$python && cmake --build --preset ci"
-run ctest ctest --preset ci -L gpu --no-tests=error
+run ctest ctest --preset ci -V -L gpu --no-tests=error
 run pytest "$python" -m pytest -q -m gpu tests/gpu
 run evidence "$python" benchmarks/gpu/evidence.py --out "$out" --commit "$commit"
-tail -n 8 "$out/evidence.log"
-[ $failed -eq 0 ] || echo "SOME PARTS FAILED: see the logs in $out"
+tail -n 8 "$logs/evidence.log"
+[ $failed -eq 0 ] || echo "SOME PARTS FAILED: see the logs in $logs"
 exit $failed

@@ -37,7 +37,9 @@ def measure(workers: int) -> dict[str, Any]:
         return referee.judge(problem, ATTACKS / file)
 
     def judge(entry: dict[str, Any]) -> dict[str, Any]:
-        verdict = referee.judge(entry["problem"], ATTACKS / entry["file"])
+        own = entry.get("limits")
+        judging = ouroboros.Referee(until="sweep", limits=LIMITS | own) if own else referee
+        verdict = judging.judge(entry["problem"], ATTACKS / entry["file"])
         twin = twins[entry["problem"], entry["twin"]]
         expected = entry["expect"]
         # Refused in any way, or judged as what it is where that gains nothing.

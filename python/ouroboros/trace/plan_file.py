@@ -23,7 +23,8 @@ def write_plan(document: Mapping[str, Any], images: Sequence[bytes]) -> bytes:
         images: The bytes of modules and state buffers, in the order of their indices.
     """
     entries = [{"bytes": len(one), "sha256": hashlib.sha256(one).hexdigest()} for one in images]
-    text = json.dumps({**document, "images": entries}, separators=(",", ":")).encode()
+    whole = {**document, "images": entries}
+    text = json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode()
     body = b"".join([text, *images])
     total = sum(len(one) for one in images)
     return _HEADER.pack(_MAGIC, _VERSION, len(text), total, hashlib.sha256(body).digest()) + body

@@ -1,14 +1,13 @@
-"""Launch plans as files: docs/plan.md has the format.
+"""What the dry trace records, as a launch plan: docs/plan.md has the format.
 
 Whoever reads a plan checks it; this side only has to write what it means.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import struct
 from dataclasses import dataclass, field
+
+from ouroboros.trace.plan_file import write_plan
 
 __all__ = [
     "Buffer",
@@ -19,9 +18,6 @@ __all__ = [
     "Pointer",
     "TensorMap",
 ]
-
-MAGIC = b"OUROPLAN"
-VERSION = 1
 
 Dim3 = tuple[int, int, int]
 Json = dict[str, object]
@@ -198,14 +194,5 @@ class Plan:
                 {"origin": "candidate", "image": index} for index in range(len(self.modules))
             ],
             "launches": [launch.to_dict() for launch in self.launches],
-            "images": [
-                {"bytes": len(image), "sha256": hashlib.sha256(image).hexdigest()}
-                for image in self.modules
-            ],
         }
-        text = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
-        images = b"".join(self.modules)
-        digest = hashlib.sha256(text + images).digest()
-        return (
-            struct.pack("<8sIIQ", MAGIC, VERSION, len(text), len(images)) + digest + text + images
-        )
+        return write_plan(document, self.modules)

@@ -2,7 +2,7 @@
 real compiler and the real audit, at sm_90.
 
 `answered` in the table says which of them refuses it. What none of them refuses has a plan that
-launches just what the table says, and is left to the interpreter, to replays, or to its own devices.
+launches just what the table says, and is left to the interpreter, to replays, or to nobody.
 """
 
 from __future__ import annotations
@@ -199,6 +199,10 @@ def test_configurations_that_launch_the_same_are_one_variant(tracer: Tracer) -> 
         outputs=["out"],
     )
     assert len(twin["variants"]) > 1
+    verdict = referee("compile", ()).judge("softmax", FOLDER / "autotune_flood.py")
+    assert len(verdict.compilation.variants) == 1
+    assert "TAG=15 num_warps=4 num_stages=3 launches what an earlier one does" in said(verdict)
+    assert "only the first 16 configurations were traced" in said(verdict)
 
 
 def test_stages_agree_with_what_is_expected() -> None:

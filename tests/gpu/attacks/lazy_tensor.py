@@ -3,8 +3,7 @@
 Tries: returns a tensor subclass that computes when it is looked at.
 Gains: Work outside the clock, inside the comparison.
 Threats: T5, T6
-Answer: Outputs are plain tensors of the trace, or there is no plan; values come from replayed
-launches.
+Answer: Outputs are plain tensors of the trace, or there is no plan.
 """
 
 import torch

@@ -4,7 +4,8 @@
 // variable.
 // Gains: Memory that outlives the launch.
 // Threats: X21, X12
-// Answer: The module's globals are as new in every replay; the heap is the context's, and limited.
+// Answer: Globals and the heap keep what a launch left in them; what comes of it shows, and the heap is
+// limited.
 //
 //! dtypes float32
 //! launch softmax<<<rows, 32>>>(x, out, cols)

@@ -32,6 +32,8 @@ struct Compiled {
 /// Outcome of one stage: what it measured, and the status that it imposes, if any.
 struct SweepOutcome {
   Correctness record;
+  double replay_s = 0.0;   ///< Of the stage's wall time: replays, with copies and checks around them.
+  double kernels_s = 0.0;  ///< Of the candidate's own code, on the executor's clock.
   std::optional<Status> failure;
   std::vector<Finding> findings;
   Isolation isolation;

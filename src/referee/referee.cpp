@@ -125,6 +125,8 @@ class Referee::Impl {
       const Stopwatch watch(verdict, "sweep", options);
       auto outcome = referee::sweep(problem, compiled, pool, options);
       verdict.isolation = outcome.isolation;
+      verdict.provenance.stage_s["sweep_replay"] = outcome.replay_s;
+      verdict.provenance.stage_s["sweep_kernels"] = outcome.kernels_s;
       if (!take(verdict, std::move(outcome), verdict.correctness) ||
           options.until == Stage::sweep) {
         return;

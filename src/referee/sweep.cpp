@@ -99,6 +99,8 @@ class Sweep {
         copy_bytes(one.inputs[i], views.inputs[i]);
       }
       const auto replay = session_->replay(index, placement);
+      outcome_.replay_s += std::chrono::duration<double>(replay.wall).count();
+      outcome_.kernels_s += std::chrono::duration<double>(replay.elapsed).count();
       const std::string where =
           fmt::format(", in {} with buffers at the {} end of their pages", describe(one.spec),
                       placement == Placement::low ? "low" : "high");

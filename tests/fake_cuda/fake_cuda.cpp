@@ -310,8 +310,9 @@ int cuMemGetAllocationGranularity(std::size_t* bytes, const AllocationProperties
 }
 int cuMemAddressReserve(Address* address, std::size_t bytes, std::size_t, Address hint,
                         std::uint64_t) {
+  const int fixed = hint != 0 ? MAP_FIXED_NOREPLACE : 0;
   void* range = mmap(reinterpret_cast<void*>(hint), bytes, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
   *address = reinterpret_cast<Address>(range);
   return range == MAP_FAILED ? status_out_of_memory : 0;
 }

@@ -36,6 +36,8 @@ void merge(SweepOutcome& all, SweepOutcome&& some, const std::vector<std::size_t
     }
   }
   all.isolation = std::move(some.isolation);
+  all.replay_s += some.replay_s;
+  all.kernels_s += some.kernels_s;
   if (!all.failure) {
     all.failure = some.failure;
   }

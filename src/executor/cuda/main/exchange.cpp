@@ -78,32 +78,27 @@ DeviceExchange::~DeviceExchange() {
   device_.driver().cuMemRelease(pages_);
 }
 
-Address DeviceExchange::open() {
-  if (begin_ == 0) {
-    const auto& driver = device_.driver();
-    Address begin = 0;
-    driver.check(driver.cuMemAddressReserve(&begin, bytes_, 0, random_address(device_.granule()), 0),
-                 "cuMemAddressReserve");
-    begin_ = begin;
-    driver.check(driver.cuMemMap(begin_, bytes_, 0, pages_, 0), "cuMemMap");
-    device_.allow(begin_, bytes_, Access::read_write);
-  }
-  return begin_;
+void DeviceExchange::begin() {
+  const auto& driver = device_.driver();
+  driver.check(driver.cuMemAddressReserve(&first_, bytes_, 0, random_address(device_.granule()), 0),
+               "cuMemAddressReserve");
+  driver.check(driver.cuMemMap(first_, bytes_, 0, pages_, 0), "cuMemMap");
+  device_.allow(first_, bytes_, Access::read_write);
 }
 
 void DeviceExchange::close() noexcept {
-  if (begin_ != 0) {
+  if (first_ != 0) {
     const auto& driver = device_.driver();
-    driver.cuMemUnmap(begin_, bytes_);
-    driver.cuMemAddressFree(begin_, bytes_);
-    begin_ = 0;
+    driver.cuMemUnmap(first_, bytes_);
+    driver.cuMemAddressFree(first_, bytes_);
+    first_ = 0;
   }
 }
 
 void DeviceExchange::copy_in(std::uint64_t at, std::uint64_t bytes, Address to) {
   if (bytes != 0) {
     const auto& driver = device_.driver();
-    driver.check(driver.cuMemcpyDtoDAsync(to, open() + at, bytes, device_.stream()),
+    driver.check(driver.cuMemcpyDtoDAsync(to, first_ + at, bytes, device_.stream()),
                  "copying inputs");
   }
 }
@@ -111,7 +106,7 @@ void DeviceExchange::copy_in(std::uint64_t at, std::uint64_t bytes, Address to) 
 void DeviceExchange::copy_out(Address from, std::uint64_t bytes, std::uint64_t at) {
   if (bytes != 0) {
     const auto& driver = device_.driver();
-    driver.check(driver.cuMemcpyDtoDAsync(open() + at, from, bytes, device_.stream()),
+    driver.check(driver.cuMemcpyDtoDAsync(first_ + at, from, bytes, device_.stream()),
                  "copying outputs");
   }
 }

@@ -24,6 +24,9 @@ class Exchange {
  public:
   virtual ~Exchange() = default;
 
+  /// Makes the arena reachable for copies. Nothing may be running.
+  virtual void begin() = 0;
+
   /// Enqueues a copy of a part of the arena to the device.
   virtual void copy_in(std::uint64_t at, std::uint64_t bytes, Address to) = 0;
 
@@ -46,6 +49,7 @@ class HostExchange final : public Exchange {
   HostExchange(Device& device, int file, const std::vector<ArenaBuffer>& buffers);
   ~HostExchange() override;
 
+  void begin() override {}
   void copy_in(std::uint64_t at, std::uint64_t bytes, Address to) override;
   void copy_out(Address from, std::uint64_t bytes, std::uint64_t at) override;
   void finish() override;
@@ -69,18 +73,18 @@ class DeviceExchange final : public Exchange {
   DeviceExchange(Device& device, const sandbox::Descriptor& memory, std::uint64_t bytes);
   ~DeviceExchange() override;
 
+  void begin() override;
   void copy_in(std::uint64_t at, std::uint64_t bytes, Address to) override;
   void copy_out(Address from, std::uint64_t bytes, std::uint64_t at) override;
   void finish() override;
 
  private:
-  Address open();
   void close() noexcept;
 
   Device& device_;
   std::uint64_t bytes_;
   PhysicalHandle pages_ = 0;
-  Address begin_ = 0;  ///< 0 while it is not mapped.
+  Address first_ = 0;  ///< 0 while it is not mapped.
 };
 
 }  // namespace ouroboros::cuda

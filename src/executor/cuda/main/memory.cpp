@@ -91,8 +91,11 @@ std::vector<Address> Memory::addresses(std::size_t plan) const {
 void Memory::upload() {
   const auto& driver = device_.driver();
   canary_ = fresh_pattern();
+  arena_.begin();
   for (auto& one : shared_) {
     one.range->allow(Access::read_write);
+  }
+  for (auto& one : shared_) {
     one.range->fill(one.range->begin(), one.first_page, canary_);
     one.range->fill(one.first_page + one.buffer.pages, one.range->end(), canary_);
     arena_.copy_in(one.buffer.at, one.buffer.pages, one.first_page);
@@ -117,6 +120,7 @@ void Memory::upload() {
 }
 
 void Memory::download() const {
+  arena_.begin();
   for (const auto& one : shared_) {
     if (one.buffer.output) {
       arena_.copy_out(one.first_page, one.buffer.pages, one.buffer.at);
@@ -238,6 +242,7 @@ void Memory::compare_outputs(std::size_t copy, Address counter) const {
 }
 
 void Memory::download_kept(std::size_t copy) const {
+  arena_.begin();
   std::size_t next = 0;
   for (const auto& one : shared_) {
     if (one.buffer.output) {

@@ -17,6 +17,7 @@ __all__ = [
     "enter_namespaces",
     "has_one_thread",
     "hide_memory",
+    "own_proc_entry",
     "refuse_attributes",
     "restrict_files",
     "set_limit",
@@ -73,6 +74,14 @@ def hide_memory() -> None:
     _prctl(_PR_SET_NO_NEW_PRIVS, 1, "PR_SET_NO_NEW_PRIVS")
 
 
+def own_proc_entry() -> None:
+    """Has this process' folder in /proc belong to its user again, as CUDA's driver needs it.
+
+    Other processes' debuggers are then kept away by their user namespaces and Landlock domains.
+    """
+    _prctl(_PR_SET_DUMPABLE, 1, "PR_SET_DUMPABLE")
+
+
 def has_one_thread() -> bool:
     """Whether a fork of this process would lose no thread."""
     try:
@@ -82,8 +91,11 @@ def has_one_thread() -> bool:
         return bool(_libc.unshare(_CLONE_THREAD) == 0)
 
 
-def enter_namespaces() -> tuple[list[str], list[str]]:
+def enter_namespaces(pid: bool = True) -> tuple[list[str], list[str]]:
     """Moves this process, and for "pid" its children, into namespaces of their own.
+
+    Args:
+        pid: Whether one of processes is wanted.
 
     Returns:
         The names of those entered, and a sentence for each that was not.
@@ -94,6 +106,8 @@ def enter_namespaces() -> tuple[list[str], list[str]]:
     else:
         missing.append(f"a tracer has no user namespace: {os.strerror(ctypes.get_errno())}")
     for name, flag in _NAMESPACES.items():
+        if name == "pid" and not pid:
+            continue
         if _libc.unshare(flag) == 0:
             entered.append(name)
         else:

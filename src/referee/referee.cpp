@@ -8,6 +8,7 @@
 
 #include "judge/judge.hpp"
 #include "referee/device/device.hpp"
+#include "referee/device/plan_source.hpp"
 #include "referee/stages.hpp"
 
 namespace ouroboros {
@@ -96,6 +97,7 @@ class Referee::Impl {
     }
     verdict.compilation = compiled.record;
     verdict.findings = compiled.findings;
+    verdict.provenance.trace = compiled.trace;
     if (compiled.failure) {
       verdict.status = *compiled.failure;
       return;
@@ -125,6 +127,9 @@ class Referee::Impl {
       const Stopwatch watch(verdict, "sweep", options);
       auto outcome = referee::sweep(problem, compiled, pool, options);
       verdict.isolation = outcome.isolation;
+      if (compiled.plans) {
+        verdict.provenance.trace = compiled.plans->trace();
+      }
       if (!take(verdict, std::move(outcome), verdict.correctness) ||
           options.until == Stage::sweep) {
         return;

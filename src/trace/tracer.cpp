@@ -63,7 +63,8 @@ Limits for_gpu(Limits limits) {
   limits.compile_memory_mib *= times;
   limits.compile_processes *= times;
   // A reply has room for four images, and a frame for a GiB.
-  limits.image_mib = std::max(limits.image_mib, std::min<std::int64_t>(times * limits.image_mib, 256));
+  limits.image_mib =
+      std::max(limits.image_mib, std::min<std::int64_t>(times * limits.image_mib, 256));
   return limits;
 }
 

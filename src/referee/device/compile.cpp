@@ -65,11 +65,18 @@ std::vector<KernelUse> kernels_of(const LaunchPlan& plan) {
 
 void compile(const Problem& problem, const Options& options, Compiled& compiled) {
   const auto& candidate = compiled.candidate;
+  if (candidate.language == "python" && !Gpu::present(options)) {
+    compiled.record.ran = true;
+    compiled.failure = Status::infrastructure_error;
+    compiled.findings.push_back({"no_gpu", "error", "compile",
+                                 "host code in Python is traced on a GPU, and there is none here"});
+    return;
+  }
   const auto target =
       options.device.target.empty() ? Gpu::describe(options).target : options.device.target;
-  const auto source = candidate.language == "triton"
-                          ? traced_plans(problem, candidate, target, options)
-                          : specified_plans(problem, candidate, target, options);
+  const bool has_host_code = candidate.language == "triton" || candidate.language == "python";
+  const auto source = has_host_code ? traced_plans(problem, candidate, target, options)
+                                    : specified_plans(problem, candidate, target, options);
   std::vector<PlanRequest> requests;
   for (const auto dtype : options.dtypes.empty() ? dtypes(problem) : options.dtypes) {
     requests.push_back(small_request(problem, dtype));
@@ -79,6 +86,8 @@ void compile(const Problem& problem, const Options& options, Compiled& compiled)
   compiled.record.ran = true;
   compiled.record.target = target;
   compiled.record.succeeded = false;
+  compiled.trace = source->trace();
+  compiled.findings = source->notes();
   std::optional<Misconduct> first_fault;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].fault) {

@@ -146,7 +146,13 @@ class TracedPlans final : public PlanSource {
   void trace_live(const Wanted& wanted) {
     // Nobody is timed meanwhile, here or in another process.
     const Gpu gpu(options_);
-    auto results = trace(*options_.device.live_tracer, wanted);
+    std::vector<TraceResult> results;
+    try {
+      results = trace(*options_.device.live_tracer, wanted);
+    } catch (const Error& error) {
+      settle_without_live(wanted, error);
+      return;
+    }
     isolation_ = results.front().isolation;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const auto& key = wanted[i].first;
@@ -158,6 +164,22 @@ class TracedPlans final : public PlanSource {
         }
         return live_misconduct(found);
       });
+    }
+  }
+
+  /// This machine cannot trace live: what a dry trace found has to do, where there was one. For a
+  /// handler of `error`.
+  void settle_without_live(const Wanted& wanted, const Error& error) {
+    const bool all_dry = std::all_of(wanted.begin(), wanted.end(), [this](const auto& one) {
+      return refusals_.contains(one.first);
+    });
+    if (error.code() == ErrorCode::cancelled || !all_dry) {
+      throw;
+    }
+    live_ = false;
+    for (const auto& [key, signature] : wanted) {
+      known_[key].fault = dry_misconduct(refusals_.at(key), library_kernels_,
+                                         fmt::format("tracing it there failed: {}", error.what()));
     }
   }
 

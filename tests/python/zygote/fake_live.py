@@ -5,41 +5,46 @@ Lines of the source that begin with `# live:` say what else happens.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from typing import Any
 
 from ouroboros.trace import dry
-from ouroboros.trace.plan_file import write_plan
-
-PLAN_HEADER = 16
+from ouroboros.trace.plan_file import read_plan, write_plan
 
 
 def prepare() -> None:
-    """A machine without a GPU is told from one by a variable."""
-    if reason := os.environ.get("OUROBOROS_FAKE_LIVE_UNAVAILABLE"):
+    """Complains where a test wants a machine on which there is no live trace."""
+    if reason := os.environ.get("OUROBOROS_FAKE_LIVE_UNFIT"):
         raise OSError(reason)
 
 
-def capture(request: dict[str, Any]) -> list[dict[str, Any]]:
+def capture_source(request: dict[str, Any]) -> list[dict[str, Any]]:
     """Stands for `ouroboros.trace.live.capture_source`."""
-    source = request["source"]
-    words = dict(re.findall(r"^# live: (\w+) ?(.*)$", source, re.MULTILINE))
+    words = dict(re.findall(r"^# live: (\w+) ?(.*)$", request["source"], re.MULTILINE))
     if "run" in words:
         exec(words["run"], {})
+    results = []
     if "refuse" in words:
-        refusal = {"kind": words["refuse"], "op": "", "message": "It did.", "traceback": ""}
-        return [
-            {"variants": [], "refusal": refusal, "log": "", "seconds": 0.1}
-            for _ in request["signatures"]
-        ]
-    # What a live trace can follow and a dry one cannot.
-    followed = source.replace("x = x + 0", "pass").replace("import nothing_dry", "")
-    results = dry.trace({**request, "source": followed})
-    for result in results:
-        result["variants"] = [
-            captured(plan, request["language"], words.get("origin", "candidate"))
+        refusal = {"kind": words["refuse"], "op": "", "message": "It did so.", "traceback": ""}
+        for _ in request["signatures"]:
+            results.append({"variants": [], "refusal": refusal, "log": "", "seconds": 0.1})
+        return results
+    # This is what only a live trace can follow.
+    source = request["source"].replace("x = x + 0", "pass")
+    for result in dry.trace({**request, "source": source}):
+        plans = [
+            _captured(plan, request["language"], words.get("origin", "candidate"))
             for plan in result["variants"]
         ]
+        results.append({**result, "variants": plans})
     return results
+
+
+def _captured(plan: bytes, language: str, origin: str) -> bytes:
+    document, images = read_plan(plan)
+    document |= {"origin": "live_trace", "language": language}
+    for module in document["modules"]:
+        module["origin"] = origin
+    del document["images"]
+    return write_plan(document, images)

@@ -52,10 +52,10 @@ JUDGE = """
 import json, os, sys
 import ouroboros
 import ouroboros.referee
-from ouroboros.trace.command import make_live_tracer
+from ouroboros.trace.command import make_tracer
 from ouroboros.trace.zygote import live_command_line
 
-def fake(limits, ordinal, scratch, cancelled):
+def fake(limits, ordinal):
     line = live_command_line(ordinal)
     folder = os.environ["FAKE_LIVE"]
     environment = dict(line.environment)
@@ -65,10 +65,20 @@ def fake(limits, ordinal, scratch, cancelled):
     return ouroboros._ouroboros.Tracer(
         command=[*line.command, "--operation", "trace=fake_live:capture_source",
                  "--preload", "ouroboros.trace.dry", "--preload", "fake_live"],
-        readable=[*line.readable, folder], environment=environment, limits=limits,
-        scratch=scratch, cancelled=cancelled, gpu=True)
+        readable=[*line.readable, folder], environment=environment, limits=limits, gpu=True)
 
-ouroboros.referee.make_live_tracer = fake
+# One for all verdicts: a tracer takes seconds to start.
+made = {}
+def kept(make):
+    def get(limits, of, *_):
+        key = make, limits.compile_seconds
+        if key not in made:
+            made[key] = make(limits, of)
+        return made[key]
+    return get
+
+ouroboros.referee.make_tracer = kept(make_tracer)
+ouroboros.referee.make_live_tracer = kept(fake)
 verdicts = {}
 for name, job in json.load(sys.stdin).items():
     verdicts[name] = json.loads(ouroboros.verify(

@@ -36,6 +36,8 @@ __all__ = [
 _MESSAGE_LIMIT = 2000
 _LOG_LIMIT = 1 << 16
 _RECOMPILE_LIMIT = 256
+# Python's, and Triton's, which may not be installed.
+_COMPILE_ERRORS = {"SyntaxError", "CompilationError", "OutOfResources", "PTXASError"}
 
 
 def capture(
@@ -236,7 +238,10 @@ def _refused(error: Exception, file: Path) -> dict[str, str]:
         for frame in frames
         if frame.filename == str(file)
     ]
-    if isinstance(error, TraceRefusedError):
+    bases = {base.__name__ for base in type(cause or error).__mro__}
+    if bases & _COMPILE_ERRORS:
+        kind, op, message = "compile_error", "", f"{type(cause).__name__}: {cause}"
+    elif isinstance(error, TraceRefusedError):
         kind, op, message = error.kind, error.op, error.message
     elif isinstance(error, UnavailableError):
         kind, op, message = "unavailable", "", str(error)

@@ -68,6 +68,9 @@ Misconduct live_misconduct(const TraceRefusal& refusal) {
   if (refusal.kind == "failed" || refusal.kind == "unavailable") {
     return {Status::runtime_error, finding_of(refusal, "error", refusal.message)};
   }
+  if (refusal.kind == "compile_error") {
+    return {Status::compile_error, finding_of(refusal, "error", refusal.message)};
+  }
   if (refusal.kind.starts_with("output")) {
     return {Status::incorrect, finding_of(refusal, "error", refusal.message)};
   }

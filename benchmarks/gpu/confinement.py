@@ -58,19 +58,24 @@ def namespaces(pid: bool) -> Callable[[], object]:
     return lambda: confine.enter_namespaces(pid=pid)
 
 
+def seccomp() -> None:
+    """The filter of a live trace."""
+    confine.refuse_calls(own_processes_only=True)
+
+
 def limits() -> None:
     """What a child has by default in a live trace."""
     for name, value in (("FSIZE", 256 << 20), ("NOFILE", 1024), ("NPROC", 1026), ("CORE", 0)):
         confine.set_limit(name, value)
 
 
-LIVE = [namespaces(pid=False), shown, confine.refuse_attributes, confine.drop_capabilities, limits]
+LIVE = [namespaces(pid=False), shown, seccomp, confine.drop_capabilities, limits]
 STEPS: dict[str, list[Callable[[], object]]] = {
     "nothing": [],
     "not dumpable": [hidden],
     "namespaces without pid": [namespaces(pid=False)],
     "namespaces with pid": [namespaces(pid=True)],
-    "seccomp filter": [shown, confine.refuse_attributes],
+    "seccomp filter": [shown, seccomp],
     "limits": [limits],
     "Landlock as in a live trace": [shown, files("/proc", "/dev/shm")],
     "Landlock, no /dev/shm": [shown, files("/proc")],

@@ -518,7 +518,7 @@ TEST_CASE("a candidate that uses the GPU is ended with its tree and leaves nothi
 TEST_CASE("what confines a candidate that uses the GPU, and what does not, is said") {
   Workshop workshop([](TracerOptions& options) { options.gpu = true; });
   const auto result = workshop.result(
-      "import resource\n"
+      "import fcntl, resource\n"
       "said = []\n"
       "for what, attempt in {\n"
       "    'outside': lambda: open(request['scratch'] + '/../x', 'w'),\n"
@@ -526,16 +526,23 @@ TEST_CASE("what confines a candidate that uses the GPU, and what does not, is sa
       "    'passwords': lambda: open('/etc/shadow'),\n"
       "    'network': lambda: socket.create_connection(('127.0.0.1', 9), 1),\n"
       "    'parent': lambda: os.kill(os.getppid(), 0),\n"
+      "    'all': lambda: os.kill(-1, 0),\n"
+      "    'by pidfd': lambda: signal.pidfd_send_signal(os.pidfd_open(os.getppid()), 0),\n"
+      "    'by file': lambda: fcntl.fcntl(1, fcntl.F_SETOWN, os.getppid()),\n"
+      "    'limits': lambda: resource.prlimit(os.getppid(), resource.RLIMIT_CPU),\n"
+      "    'priority': lambda: os.setpriority(os.PRIO_PROCESS, os.getppid(), 19),\n"
       "    'memory': lambda: open(f'/proc/{os.getppid()}/mem', 'rb'),\n"
+      "    'itself': lambda: os.kill(os.getpid(), 0),\n"
+      "    'own limits': lambda: resource.prlimit(os.getpid(), resource.RLIMIT_CPU),\n"
+      "    'raise': lambda: signal.raise_signal(signal.SIGCHLD),\n"
+      "    'flags': lambda: fcntl.fcntl(1, fcntl.F_GETFL),\n"
       "    'scratch': lambda: open('x', 'w')}.items():\n"
       "  try: attempt(); said.append(what)\n"
       "  except OSError: pass\n"
       "said.append(resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY)");
   REQUIRE(result.refusal);
   const auto& isolation = result.isolation;
-  // Signals to the outside are kept back by Landlock, from its sixth version on.
-  CHECK(result.refusal->message ==
-        (isolation.landlock_abi >= 6 ? "['scratch', True]" : "['parent', 'scratch', True]"));
+  CHECK(result.refusal->message == "['itself', 'own limits', 'raise', 'flags', 'scratch', True]");
   CHECK(isolation.level == "degraded");
   const auto said = [&](const std::string& part) {
     return std::any_of(isolation.missing.begin(), isolation.missing.end(),

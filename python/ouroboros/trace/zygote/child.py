@@ -69,7 +69,7 @@ def _confine(job: Job, entered: list[str]) -> dict[str, Any]:
     confine.hide_memory()
     if gpu:
         confine.own_proc_entry()
-    missing += confine.refuse_attributes()
+    missing += confine.refuse_calls(own_processes_only=gpu)
     if "user" in entered:
         confine.drop_capabilities()
     threads = _GPU_THREADS if gpu else 1

@@ -180,8 +180,10 @@ class _Supervisor:
             limit = self._job.limits.result_mib
             self._fail("output_too_large", f"the candidate's result is larger than {limit} MiB")
             return False
+        # One by one: what follows the first frame, which is not the candidate's, may be garbage.
+        self._decoder.add(chunk)
         try:
-            for frame in self._decoder.feed(chunk):
+            while (frame := self._decoder.next()) is not None:
                 self._accept(frame)
         except FrameError as error:
             self._fail("crashed", f"the candidate's process returned no result: {error}")

@@ -129,6 +129,10 @@ class Referee::Impl {
       verdict.isolation = outcome.isolation;
       if (compiled.plans) {
         verdict.provenance.trace = compiled.plans->trace();
+        if (const auto live = compiled.plans->live_isolation()) {
+          auto& missing = verdict.isolation.missing;
+          missing.insert(missing.end(), live->missing.begin(), live->missing.end());
+        }
       }
       if (!take(verdict, std::move(outcome), verdict.correctness) ||
           options.until == Stage::sweep) {

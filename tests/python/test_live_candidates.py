@@ -199,7 +199,9 @@ def test_the_verdict_says_what_confined_the_host_code(verdicts: dict[str, Any]) 
     assert note["severity"] == "note"
     for part in ("Landlock", "pid namespace", "reaches the GPU's driver"):
         assert part in note["evidence"]
+    assert any("a live tracer" in one for one in verdicts["adds"]["isolation"]["missing"])
     assert not [one for one in verdicts["dry"]["findings"] if one["kind"] == "live_trace"]
+    assert not any("a live tracer" in one for one in verdicts["dry"]["isolation"]["missing"])
 
 
 def test_a_machine_that_cannot_trace_live_judges_as_one_without_a_gpu() -> None:

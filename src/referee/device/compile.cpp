@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -61,6 +62,15 @@ std::vector<KernelUse> kernels_of(const LaunchPlan& plan) {
   return uses;
 }
 
+Finding live_note(const Isolation& isolation) {
+  const auto& namespaces = isolation.namespaces;
+  return {"live_trace", "note", "compile",
+          fmt::format("traced on the GPU in a process of its own (namespaces: {}; Landlock: {}); "
+                      "what confines a dry trace and not this one: {}",
+                      namespaces.empty() ? "none" : fmt::format("{}", fmt::join(namespaces, ", ")),
+                      isolation.landlock_abi, fmt::join(isolation.missing, "; "))};
+}
+
 }  // namespace
 
 void compile(const Problem& problem, const Options& options, Compiled& compiled) {
@@ -87,7 +97,9 @@ void compile(const Problem& problem, const Options& options, Compiled& compiled)
   compiled.record.target = target;
   compiled.record.succeeded = false;
   compiled.trace = source->trace();
-  compiled.findings = source->notes();
+  if (const auto isolation = source->live_isolation()) {
+    compiled.findings.push_back(live_note(*isolation));
+  }
   std::optional<Misconduct> first_fault;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].fault) {

@@ -38,8 +38,8 @@ class PlanSource {
   /// How host code was followed so far: "dry", "live" if any of it was; empty where there is none.
   [[nodiscard]] virtual std::string trace() const { return ""; }
 
-  /// What a reader of the verdict should know of how the plans were made.
-  [[nodiscard]] virtual std::vector<Finding> notes() const { return {}; }
+  /// What confined host code that was traced live; empty where none was.
+  [[nodiscard]] virtual std::optional<Isolation> live_isolation() const { return std::nullopt; }
 };
 
 namespace device {

@@ -95,19 +95,9 @@ class TracedPlans final : public PlanSource {
     return live_ ? "live" : "dry";
   }
 
-  [[nodiscard]] std::vector<Finding> notes() const override {
+  [[nodiscard]] std::optional<Isolation> live_isolation() const override {
     const std::lock_guard guard(mutex_);
-    if (!isolation_) {
-      return {};
-    }
-    return {
-        {"live_trace", "note", "compile",
-         fmt::format("traced on the GPU in a process of its own (namespaces: {}; Landlock: {}); "
-                     "what confines a dry trace and not this one: {}",
-                     isolation_->namespaces.empty()
-                         ? "none"
-                         : fmt::format("{}", fmt::join(isolation_->namespaces, ", ")),
-                     isolation_->landlock_abi, fmt::join(isolation_->missing, "; "))}};
+    return isolation_;
   }
 
  private:

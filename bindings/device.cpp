@@ -33,8 +33,9 @@ std::shared_ptr<Tracer> make_tracer(const std::vector<std::string>& command,
                                     const std::vector<std::string>& readable,
                                     const std::map<std::string, std::string>& environment,
                                     const std::optional<Limits>& limits, const std::string& scratch,
-                                    const OptionalCallable<py::bool_()>& cancelled) {
+                                    const OptionalCallable<py::bool_()>& cancelled, bool gpu) {
   TracerOptions options;
+  options.gpu = gpu;
   options.command = command;
   options.readable = paths(readable);
   for (const auto& [name, value] : environment) {
@@ -165,11 +166,12 @@ using TracedInput = std::tuple<std::string, std::string, std::vector<std::int64_
 std::vector<Record> trace(Tracer& tracer, const py::bytes& source, const std::string& target,
                           const std::vector<std::vector<TracedInput>>& signatures,
                           const std::vector<std::string>& outputs, const std::string& name,
-                          std::size_t max_variants, const std::string& device) {
+                          std::size_t max_variants, const std::string& device,
+                          const std::string& language) {
   TraceRequest request;
   request.source = source;
   request.name = name;
-  request.language = "triton";
+  request.language = language;
   request.target = target;
   request.device = device;
   request.max_variants = max_variants;
@@ -228,6 +230,7 @@ std::vector<Record> trace(Tracer& tracer, const py::bytes& source, const std::st
     }
     one["log"] = py::bytes(result.log).attr("decode")("utf-8", "replace");
     one["seconds"] = py::cast(result.seconds);
+    one["missing"] = py::cast(result.isolation.missing);
     all.push_back(std::move(one));
   }
   return all;
@@ -242,14 +245,16 @@ void bind_device(py::module_& module) {
            py::arg("readable") = std::vector<std::string>{},
            py::arg("environment") = std::map<std::string, std::string>{},
            py::arg("limits") = py::none(), py::arg("scratch") = "",
-           py::arg("cancelled") = py::none(),
+           py::arg("cancelled") = py::none(), py::arg("gpu") = false,
            "`command` is the tracer's command line, `readable` what it needs to read besides the "
-           "system's folders, and `environment` what it needs besides a few fixed variables.")
+           "system's folders, and `environment` what it needs besides a few fixed variables. With "
+           "`gpu` candidates use the GPU, for live traces.")
       .def("trace", &trace, py::arg("source"), py::kw_only(), py::arg("target"),
            py::arg("signatures"), py::arg("outputs"), py::arg("name") = "candidate",
-           py::arg("max_variants") = 16, py::arg("device") = "",
-           "Traces a Triton source. A signature is a list of inputs (name, dtype, shape). Returns "
-           "a dictionary for each: variants (plan files), refusal, log, seconds.");
+           py::arg("max_variants") = 16, py::arg("device") = "", py::arg("language") = "triton",
+           "Traces a source. A signature is a list of inputs (name, dtype, shape). Returns "
+           "a dictionary for each: variants (plan files), refusal, log, seconds, and what its "
+           "process' isolation lacked.");
 
   py::class_<PlanRunner>(module, "PlanRunner", "Replays launch plans on a GPU.")
       .def(py::init<int>(), py::arg("device") = 0)

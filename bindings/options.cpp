@@ -107,6 +107,8 @@ void bind_device_options(py::module_& module) {
                      "Architecture to compile for, e.g. \"sm_90\"; empty: the GPU's own.")
       .def_readwrite("tracer", &DeviceOptions::tracer,
                      "Runs the host code of Triton candidates; None: they cannot be judged.")
+      .def_readwrite("live_tracer", &DeviceOptions::live_tracer,
+                     "Runs host code that needs a GPU, on one; None: it cannot be judged.")
       .def_property(
           "libraries", [](const DeviceOptions& o) { return texts(o.libraries); },
           [](DeviceOptions& o, const std::vector<std::string>& folders) {

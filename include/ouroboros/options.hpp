@@ -32,6 +32,9 @@ struct DeviceOptions {
   /// Runs the host code of Triton candidates; without one they cannot be judged. Referees may
   /// share.
   std::shared_ptr<Tracer> tracer;
+  /// Runs host code that needs a GPU, on one (`TracerOptions::gpu`): that of "python" candidates,
+  /// and of Triton candidates that `tracer` cannot follow. Referees may share.
+  std::shared_ptr<Tracer> live_tracer;
   std::vector<std::filesystem::path> libraries;  ///< Folders to look for NVRTC in first.
 };
 

@@ -25,6 +25,7 @@ struct Compiled {
   Compilation record;
   ModuleImage image;  ///< Of a host candidate; empty when compilation failed.
   std::shared_ptr<referee::PlanSource> plans;  ///< Of a GPU candidate; null when there are none.
+  std::string trace;  ///< How its host code was followed: "dry" or "live"; empty: it has none.
   std::optional<Status> failure;  ///< What settles the verdict already, e.g. compile_error.
   std::vector<Finding> findings;
 };

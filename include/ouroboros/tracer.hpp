@@ -90,6 +90,9 @@ struct TracerOptions {
   std::size_t concurrency = 0;    ///< Candidates at once; 0: as many as there are processors.
   double start_seconds = 120;     ///< A zygote that takes longer to start is broken.
   double grace_seconds = 10;      ///< A reply that is later than its limit by this means the same.
+  /// Whether candidates get at the GPU, each in a context of its own: for live traces. They have
+  /// four times the limits, and are confined less; docs/tracer.md says in what.
+  bool gpu = false;
   std::function<bool()> cancelled;  ///< Asked every few milliseconds, from any thread.
 };
 

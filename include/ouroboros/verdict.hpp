@@ -156,6 +156,7 @@ struct Provenance {
   std::string torch_version;
   std::string device;          ///< The GPU's name; empty where none was used.
   std::string driver_version;  ///< Of the GPU's driver; empty where none was used.
+  std::string trace;  ///< How host code was followed: "dry" or "live"; empty: there is none.
   double duration_s = 0.0;
   std::map<std::string, double> stage_s;  ///< Wall time of each stage in seconds.
 };

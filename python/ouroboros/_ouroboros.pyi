@@ -384,9 +384,10 @@ class Tracer:
         limits: Limits | None = None,
         scratch: str = "",
         cancelled: collections.abc.Callable[[], bool] | None = None,
+        gpu: bool = False,
     ) -> None:
         """
-        `command` is the tracer's command line, `readable` what it needs to read besides the system's folders, and `environment` what it needs besides a few fixed variables.
+        `command` is the tracer's command line, `readable` what it needs to read besides the system's folders, and `environment` what it needs besides a few fixed variables. With `gpu` candidates use the GPU, for live traces.
         """
     def trace(
         self,
@@ -402,9 +403,10 @@ class Tracer:
         name: str = "candidate",
         max_variants: typing.SupportsInt | typing.SupportsIndex = 16,
         device: str = "",
+        language: str = "triton",
     ) -> list[dict[str, typing.Any]]:
         """
-        Traces a Triton source. A signature is a list of inputs (name, dtype, shape). Returns a dictionary for each: variants (plan files), refusal, log, seconds.
+        Traces a source. A signature is a list of inputs (name, dtype, shape). Returns a dictionary for each: variants (plan files), refusal, log, seconds, and what its process' isolation lacked.
         """
 
 class PlanRunner:
@@ -511,6 +513,13 @@ class DeviceOptions:
         """
     @libraries.setter
     def libraries(self, arg1: collections.abc.Sequence[str]) -> None: ...
+    @property
+    def live_tracer(self) -> Tracer:
+        """
+        Runs host code that needs a GPU, on one; None: it cannot be judged.
+        """
+    @live_tracer.setter
+    def live_tracer(self, arg0: Tracer) -> None: ...
     @property
     def ordinal(self) -> int:
         """

@@ -8,10 +8,10 @@ from typing import Literal, TypeAlias
 
 __all__ = ["DEVICE_LANGUAGES", "Language", "language_of", "language_of_path"]
 
-Language: TypeAlias = Literal["cpp", "triton", "cuda", "ptx"]
+Language: TypeAlias = Literal["cpp", "triton", "python", "cuda", "ptx"]
 """What candidates may be written in: C++ for the host, the others for a GPU."""
 
-DEVICE_LANGUAGES: frozenset[Language] = frozenset({"triton", "cuda", "ptx"})
+DEVICE_LANGUAGES: frozenset[Language] = frozenset({"triton", "python", "cuda", "ptx"})
 
 _BY_SUFFIX: dict[str, Language] = {".cu": "cuda", ".ptx": "ptx", ".py": "triton"}
 _TRITON = re.compile(rb"^\s*(?:import|from)\s[^\n]*\btriton\b|@triton\.", re.MULTILINE)

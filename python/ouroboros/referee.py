@@ -24,7 +24,7 @@ from ouroboros._ouroboros import (
 from ouroboros.baselines import with_baselines
 from ouroboros.language import Language, language_of, language_of_path
 from ouroboros.problems.definition import Inputs
-from ouroboros.trace.command import library_folders, make_tracer
+from ouroboros.trace.command import library_folders, make_live_tracer, make_tracer
 from ouroboros.verdict import (
     Compilation,
     Correctness,
@@ -146,6 +146,12 @@ class Referee:
                 settings["scratch"],
                 settings["cancelled"],
             ),
+            live_tracer=make_live_tracer(
+                settings["limits"],
+                settings["device"]["ordinal"],
+                settings["scratch"],
+                settings["cancelled"],
+            ),
             libraries=library_folders(),
         )
         return _ouroboros.Referee(_ouroboros.Options(**settings))
@@ -174,7 +180,8 @@ class Referee:
             problem: What the candidate has to compute.
             source: The candidate: its text or its path.
             name: Its name in records; by default the file's.
-            language: "cpp", "triton", "cuda" or "ptx"; None to tell it from the suffix or the text.
+            language: "cpp", "triton", "python", "cuda" or "ptx"; None to tell it from the suffix or
+                the text, which takes all Python for Triton.
 
         Returns:
             The verdict.
@@ -349,7 +356,8 @@ def verify(
         cancelled: Asked often; true ends the call with `CancelledError`.
         log: Gets diagnostics, one line a call.
         name: The candidate's name in records; by default the file's.
-        language: "cpp", "triton", "cuda" or "ptx"; None to tell it from the suffix or the text.
+        language: "cpp", "triton", "python", "cuda" or "ptx"; None to tell it from the suffix or
+                the text, which takes all Python for Triton.
         **problem_options: For a function: what else `ouroboros.problems.from_callable` takes,
             such as ``timed`` or ``oracle``.
 

@@ -361,6 +361,9 @@ class Provenance(_Record):
     """The GPU's name; empty where none was used."""
     driver_version: str
     """Version of the GPU's driver; empty where none was used."""
+    trace: str
+    """How the candidate's host code was followed: "dry", without a GPU, or "live", on one; empty
+    where there is no host code."""
     duration_s: Number
     """Wall time of the judgement in seconds."""
     stage_s: dict[str, Number]

@@ -79,7 +79,7 @@ Compiled compile(const Problem& problem, const Candidate& candidate, const Optio
   if (candidate.language != "cpp" && !on_device) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("candidates in the language '{}' cannot be judged: use 'cpp', "
-                            "'triton', 'cuda' or 'ptx'",
+                            "'triton', 'python', 'cuda' or 'ptx'",
                             candidate.language));
   }
   Compiled compiled;

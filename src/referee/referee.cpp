@@ -8,6 +8,7 @@
 
 #include "judge/judge.hpp"
 #include "referee/device/device.hpp"
+#include "referee/device/plan_source.hpp"
 #include "referee/stages.hpp"
 
 namespace ouroboros {
@@ -96,6 +97,7 @@ class Referee::Impl {
     }
     verdict.compilation = compiled.record;
     verdict.findings = compiled.findings;
+    verdict.provenance.trace = compiled.trace;
     if (compiled.failure) {
       verdict.status = *compiled.failure;
       return;
@@ -125,8 +127,18 @@ class Referee::Impl {
       const Stopwatch watch(verdict, "sweep", options);
       auto outcome = referee::sweep(problem, compiled, pool, options);
       verdict.isolation = outcome.isolation;
+<<<<<<< HEAD
       verdict.provenance.stage_s["sweep_replay"] = outcome.replay_s;
       verdict.provenance.stage_s["sweep_kernels"] = outcome.kernels_s;
+=======
+      if (compiled.plans) {
+        verdict.provenance.trace = compiled.plans->trace();
+        if (const auto live = compiled.plans->live_isolation()) {
+          auto& missing = verdict.isolation.missing;
+          missing.insert(missing.end(), live->missing.begin(), live->missing.end());
+        }
+      }
+>>>>>>> live
       if (!take(verdict, std::move(outcome), verdict.correctness) ||
           options.until == Stage::sweep) {
         return;

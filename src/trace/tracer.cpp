@@ -56,6 +56,18 @@ class Place {
   Door& door_;
 };
 
+/// What compilers, tuning and a context take beyond what a dry trace does.
+Limits for_gpu(Limits limits) {
+  constexpr int times = 4;
+  limits.compile_seconds *= times;
+  limits.compile_memory_mib *= times;
+  limits.compile_processes *= times;
+  // A reply has room for four images, and a frame for a GiB.
+  limits.image_mib =
+      std::max(limits.image_mib, std::min<std::int64_t>(times * limits.image_mib, 256));
+  return limits;
+}
+
 TracerOptions checked(TracerOptions options) {
   if (options.command.empty() || !std::filesystem::path(options.command.front()).is_absolute()) {
     throw Error(ErrorCode::invalid_argument,
@@ -63,6 +75,9 @@ TracerOptions checked(TracerOptions options) {
   }
   if (options.concurrency == 0) {
     options.concurrency = std::max(1U, std::thread::hardware_concurrency());
+  }
+  if (options.gpu) {
+    options.limits = for_gpu(options.limits);
   }
   return options;
 }

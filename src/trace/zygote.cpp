@@ -30,15 +30,36 @@ std::chrono::nanoseconds in_seconds(double seconds) {
       std::chrono::duration<double>(seconds));
 }
 
-/// What a candidate's process may read: no /proc, where other processes are.
+/// What a candidate's process may read: no /proc, where other processes are, unless it must.
 std::vector<std::filesystem::path> readable_for_children(const TracerOptions& options) {
   auto paths = sandbox::system_folders();
   for (const char* path : {"/dev/null", "/dev/zero", "/dev/urandom", "/proc/cpuinfo",
                            "/proc/meminfo", "/sys/devices/system/cpu", "/etc/localtime"}) {
     paths.emplace_back(path);
   }
+  if (options.gpu) {
+    for (const char* path : {"/sys", "/etc/nvidia", "/opt"}) {
+      paths.emplace_back(path);
+    }
+  }
   paths.emplace_back(options.command.front());
   paths.insert(paths.end(), options.readable.begin(), options.readable.end());
+  return paths;
+}
+
+/// What a candidate's process may write besides its scratch folder: nothing, unless it uses a GPU,
+/// whose driver names its threads in /proc and does not start when it cannot.
+std::vector<std::filesystem::path> writable_for_children(const TracerOptions& options) {
+  std::vector<std::filesystem::path> paths;
+  if (options.gpu) {
+    paths = {"/proc", "/dev/shm"};
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator("/dev", ignored)) {
+      if (entry.path().filename().string().starts_with("nvidia")) {
+        paths.push_back(entry.path());
+      }
+    }
+  }
   return paths;
 }
 
@@ -46,6 +67,7 @@ sandbox::Request sandboxed(const TracerOptions& options, const std::filesystem::
   sandbox::Request request;
   request.command = options.command;
   const auto readable = readable_for_children(options);
+  const auto writable = writable_for_children(options);
   for (const auto& [option, value] :
        {std::pair("--socket", std::to_string(socket_in_zygote)), {"--scratch", scratch.string()}}) {
     request.command.emplace_back(option);
@@ -53,6 +75,13 @@ sandbox::Request sandboxed(const TracerOptions& options, const std::filesystem::
   }
   for (const auto& path : readable) {
     request.command.emplace_back("--read");
+    request.command.push_back(path.string());
+  }
+  if (options.gpu) {
+    request.command.emplace_back("--gpu");
+  }
+  for (const auto& path : writable) {
+    request.command.emplace_back("--write");
     request.command.push_back(path.string());
   }
   request.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8", "OMP_NUM_THREADS=1",
@@ -66,8 +95,10 @@ sandbox::Request sandboxed(const TracerOptions& options, const std::filesystem::
   request.readable = readable;
   request.readable.emplace_back("/proc");
   request.writable = {scratch, "/dev/null"};
+  request.writable.insert(request.writable.end(), writable.begin(), writable.end());
   request.limits = {{"open_files", 4096}};
-  request.pid_namespace = true;
+  // /proc stays that of the outer namespace, where CUDA's driver would not find its own threads.
+  request.pid_namespace = !options.gpu;
   return request;
 }
 

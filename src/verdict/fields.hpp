@@ -159,6 +159,7 @@ void fields(Visit&& visit, Record& record) {
   visit("torch_version", record.torch_version);
   visit("device", record.device);
   visit("driver_version", record.driver_version);
+  visit("trace", record.trace);
   visit("duration_s", record.duration_s);
   visit("stage_s", record.stage_s);
 }

@@ -101,6 +101,14 @@ TEST_CASE("policies of the problem are refused by name") {
   CHECK(after([](LaunchPlan& plan) { plan.modules[0].origin = ModuleOrigin::library; }) == Kinds{});
   CHECK(after([](LaunchPlan& plan) { plan.modules[0].origin = ModuleOrigin::library; },
               [](PlanRules& r) { r.library_kernels = false; }) == Kinds{"library_kernel"});
+  // Whoever made the plan: a candidate's process may say that a library's kernel is its own.
+  for (const char* name :
+       {"_ZN2at6native18elementwise_kernelILi128ELi4EEEvi", "nvjet_hsh_128x64"}) {
+    const auto renamed = [name](LaunchPlan& plan) { kernel_of(plan).function = name; };
+    const auto found = after(renamed, [](PlanRules& r) { r.library_kernels = false; });
+    CHECK(found.front() == "library_kernel");
+    CHECK(after(renamed).front() != "library_kernel");
+  }
   CHECK(after([](LaunchPlan& plan) { plan.launches.push_back(plan.launches[0]); },
               [](PlanRules& r) { r.launches = 1; }) == Kinds{"too_many_launches"});
   CHECK(after(unchanged, [](PlanRules& r) { r.scratch_bytes = 4095; }) ==

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -489,6 +490,89 @@ TEST_CASE("a candidate reaches neither the zygote nor the next candidate") {
   }
   // Whatever happened, the zygote serves.
   CHECK(workshop.said("said = 'well'") == "well");
+}
+
+TEST_CASE("a candidate that uses the GPU is ended with its tree and leaves nothing") {
+  // Without a pid namespace, in which CUDA's driver does not start.
+  Workshop workshop([](TracerOptions& options) {
+    options.gpu = true;
+    options.limits.compile_seconds = 1;
+  });
+  const auto check = [&](const std::string& body, const std::string& kind,
+                         const std::string& part) {
+    const auto refusal = workshop.refusal(body);
+    CAPTURE(body, refusal.message);
+    CHECK(refusal.kind == kind);
+    CHECK(contains(refusal.message, part));
+    CHECK(std::filesystem::is_empty(workshop.zygote_folder()));
+    CHECK(zygote_processes(workshop).size() == 1);
+  };
+  check("time.sleep(60)", "timeout", "4 seconds");
+  check(
+      "if os.fork() == 0:\n  os.setsid()\n  if os.fork() == 0: time.sleep(60)\n  os._exit(0)\n"
+      "os.wait()\nsaid = 1",
+      "stub", "1");
+  check("os._exit(3)", "crashed", "status 3");
+  check("ctypes.string_at(0)", "crashed", "Segmentation fault");
+  check("for d in range(3, 64):\n  try: os.write(d, b'garbage ' * 99)\n  except OSError: pass",
+        "crashed", "do not begin like a frame");
+  check("return [{'variants': [b'nonsense'], 'refusal': None, 'log': '', 'seconds': 0}]",
+        "malformed_plan", "plan");
+  check("return bytes(1 << 30)", "output_too_large", "1024 MiB");
+  const auto flood = workshop.result("for i in range(1000): print('x' * 1000)\nsaid = 1");
+  CHECK(flood.log.size() <= 64 << 10);
+}
+
+TEST_CASE("what confines a candidate that uses the GPU, and what does not, is said") {
+  Workshop workshop([](TracerOptions& options) { options.gpu = true; });
+  const auto result = workshop.result(
+      "import fcntl, resource\n"
+      "said = []\n"
+      "for what, attempt in {\n"
+      "    'outside': lambda: open(request['scratch'] + '/../x', 'w'),\n"
+      "    'home': lambda: os.listdir('/root'),\n"
+      "    'passwords': lambda: open('/etc/shadow'),\n"
+      "    'network': lambda: socket.create_connection(('127.0.0.1', 9), 1),\n"
+      "    'parent': lambda: os.kill(os.getppid(), 0),\n"
+      "    'all': lambda: os.kill(-1, 0),\n"
+      "    'by pidfd': lambda: signal.pidfd_send_signal(os.pidfd_open(os.getppid()), 0),\n"
+      "    'by file': lambda: fcntl.fcntl(1, fcntl.F_SETOWN, os.getppid()),\n"
+      "    'limits': lambda: resource.prlimit(os.getppid(), resource.RLIMIT_CPU),\n"
+      "    'priority': lambda: os.setpriority(os.PRIO_PROCESS, os.getppid(), 19),\n"
+      "    'memory': lambda: open(f'/proc/{os.getppid()}/mem', 'rb'),\n"
+      "    'itself': lambda: os.kill(os.getpid(), 0),\n"
+      "    'own limits': lambda: resource.prlimit(os.getpid(), resource.RLIMIT_CPU),\n"
+      "    'raise': lambda: signal.raise_signal(signal.SIGCHLD),\n"
+      "    'flags': lambda: fcntl.fcntl(1, fcntl.F_GETFL),\n"
+      "    'scratch': lambda: open('x', 'w')}.items():\n"
+      "  try: attempt(); said.append(what)\n"
+      "  except OSError: pass\n"
+      "said.append(resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY)");
+  REQUIRE(result.refusal);
+  const auto& isolation = result.isolation;
+  CHECK(result.refusal->message == "['itself', 'own limits', 'raise', 'flags', 'scratch', True]");
+  CHECK(isolation.level == "degraded");
+  const auto said = [&](const std::string& part) {
+    return std::any_of(isolation.missing.begin(), isolation.missing.end(),
+                       [&](const std::string& sentence) { return contains(sentence, part); });
+  };
+  CHECK(said("reaches the GPU's driver"));
+  CHECK(said("pid namespace"));
+  CHECK(said("address space is not limited"));
+}
+
+TEST_CASE("a machine that cannot trace live is not the candidate's fault") {
+  Workshop workshop([](TracerOptions& options) {
+    options.gpu = true;
+    options.environment = {"OUROBOROS_STUB_UNFIT=there is no GPU in here"};
+  });
+  try {
+    workshop.result("said = 1");
+    FAIL("it was traced");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::sandbox_unavailable);
+    CHECK(contains(error.what(), "there is no GPU in here"));
+  }
 }
 
 TEST_CASE("many candidates at once get their own results") {

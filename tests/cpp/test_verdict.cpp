@@ -190,6 +190,7 @@ Verdict sample() {
   verdict.provenance.torch_version = "2.13.0";
   verdict.provenance.device = "NVIDIA H200";
   verdict.provenance.driver_version = "CUDA 13.0";
+  verdict.provenance.trace = "dry";
   verdict.provenance.duration_s = 1.25;
   verdict.provenance.stage_s = {{"compile", 0.8}, {"sweep", 0.45}};
   return verdict;

@@ -319,7 +319,7 @@ def test_a_source_that_cannot_be_traced_has_a_refusal_for_each_signature(tmp_pat
     answers = live.capture_source(
         {**request, "signatures": [signature, signature], "scratch": str(tmp_path)}
     )
-    assert [one["refusal"]["kind"] for one in answers] == ["failed", "failed"]
+    assert [one["refusal"]["kind"] for one in answers] == ["compile_error"] * 2
     assert "SyntaxError" in answers[0]["refusal"]["message"]
     missing = {**request, "source": "print('hello')", "signatures": [signature]}
     (answer,) = live.capture_source({**missing, "scratch": str(tmp_path)})

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ouroboros._ouroboros import Limits, Tracer
-from ouroboros.trace.zygote import command_line
+from ouroboros.trace.zygote import command_line, live_command_line
 
-__all__ = ["library_folders", "make_tracer"]
+__all__ = ["library_folders", "make_live_tracer", "make_tracer"]
 
 
 def make_tracer(
@@ -31,6 +31,25 @@ def make_tracer(
         limits=limits,
         scratch=scratch,
         cancelled=cancelled,
+    )
+
+
+def make_live_tracer(
+    limits: Limits,
+    ordinal: int = 0,
+    scratch: str = "",
+    cancelled: Callable[[], bool] | None = None,
+) -> Tracer:
+    """Returns a tracer whose candidates use the GPU of that number. It starts when it is needed."""
+    line = live_command_line(ordinal)
+    return Tracer(
+        command=list(line.command),
+        readable=list(line.readable),
+        environment=dict(line.environment),
+        limits=limits,
+        scratch=scratch,
+        cancelled=cancelled,
+        gpu=True,
     )
 
 

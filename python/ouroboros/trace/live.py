@@ -9,11 +9,13 @@ from __future__ import annotations
 import contextlib
 import io
 import linecache
+import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -28,9 +30,14 @@ __all__ = [
     "capture",
     "capture_source",
     "file_origin",
+    "prepare",
 ]
 
 _MESSAGE_LIMIT = 2000
+_LOG_LIMIT = 1 << 16
+_RECOMPILE_LIMIT = 256
+# Python's, and Triton's, which may not be installed.
+_COMPILE_ERRORS = {"SyntaxError", "CompilationError", "OutOfResources", "PTXASError"}
 
 
 def capture(
@@ -133,11 +140,20 @@ def file_origin(scratch: str | Path) -> OriginRule:
     return origin
 
 
+def prepare() -> None:
+    """Gets this process ready to trace, before a candidate's code is in it.
+
+    Raises:
+        UnavailableError: There can be no live trace here, which is not the candidate's fault.
+    """
+    session()
+
+
 def capture_source(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Traces a candidate's source for each signature. Hostile code runs: only in a sandbox.
 
     Args:
-        request: ``{"source", "name", "target", "entry", "signatures", "scratch"}`` as for the dry
+        request: ``{"source", "name", "language", "entry", "signatures", "scratch"}`` as for the dry
             trace; a signature is ``{"inputs": [{"name", "dtype", "shape", "strides"}],
             "outputs": [names]}``.
 
@@ -146,10 +162,11 @@ def capture_source(request: Mapping[str, Any]) -> list[dict[str, Any]]:
         "traceback"}, "log": text, "seconds": float}``.
     """
     scratch = request.get("scratch") or tempfile.mkdtemp(prefix="ouroboros-live-")
-    name = str(request["name"])
-    file = Path(scratch, name if name.endswith(".py") else f"{name}.py")
+    stem = "".join(letter if letter.isalnum() else "_" for letter in str(request["name"]))
+    file = Path(scratch, f"{stem or 'candidate'}.py")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(request["source"])
+    language = "triton" if request.get("language") == "triton" else "python"
     log = io.StringIO()
     entry: Callable[..., Any] | None = None
     failure: dict[str, str] | None = None
@@ -166,21 +183,25 @@ def capture_source(request: Mapping[str, Any]) -> list[dict[str, Any]]:
         if entry is not None:
             with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
                 try:
+                    _never_fall_back()
                     variants.append(
                         capture(
                             entry,
                             signature["inputs"],
                             signature["outputs"],
+                            language=language,
                             origin=file_origin(scratch),
                         )
                     )
+                    session().trim()
                 except Exception as error:
+                    variants.clear()
                     refusal = _refused(error, file)
         answers.append(
             {
                 "variants": variants,
                 "refusal": refusal,
-                "log": log.getvalue(),
+                "log": log.getvalue()[:_LOG_LIMIT],
                 "seconds": time.perf_counter() - began,
             }
         )
@@ -190,14 +211,23 @@ def capture_source(request: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _load(file: Path, entry: str) -> Callable[..., Any]:
-    namespace: dict[str, Any] = {"__name__": file.stem, "__file__": str(file)}
+    module = ModuleType("candidate")
+    module.__file__ = str(file)
+    sys.modules["candidate"] = module
     linecache.checkcache(str(file))
-    exec(compile(file.read_text(), str(file), "exec"), namespace)
-    found = namespace.get(entry)
+    exec(compile(file.read_text(), str(file), "exec"), module.__dict__)
+    found = getattr(module, entry, None)
     if not callable(found):
         raise TraceRefusedError("signature", f"The module has no function '{entry}'.")
     run: Callable[..., Any] = found
     return run
+
+
+def _never_fall_back() -> None:
+    """Lets `torch.compile` compile for every shape: past its limit it would run eager mode."""
+    dynamo = sys.modules.get("torch._dynamo")
+    if dynamo is not None and hasattr(dynamo.config, "recompile_limit"):
+        dynamo.config.recompile_limit = _RECOMPILE_LIMIT
 
 
 def _refused(error: Exception, file: Path) -> dict[str, str]:
@@ -208,7 +238,10 @@ def _refused(error: Exception, file: Path) -> dict[str, str]:
         for frame in frames
         if frame.filename == str(file)
     ]
-    if isinstance(error, TraceRefusedError):
+    bases = {base.__name__ for base in type(cause or error).__mro__}
+    if bases & _COMPILE_ERRORS:
+        kind, op, message = "compile_error", "", f"{type(cause).__name__}: {cause}"
+    elif isinstance(error, TraceRefusedError):
         kind, op, message = error.kind, error.op, error.message
     elif isinstance(error, UnavailableError):
         kind, op, message = "unavailable", "", str(error)

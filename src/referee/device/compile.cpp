@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -61,15 +62,31 @@ std::vector<KernelUse> kernels_of(const LaunchPlan& plan) {
   return uses;
 }
 
+Finding live_note(const Isolation& isolation) {
+  const auto& namespaces = isolation.namespaces;
+  return {"live_trace", "note", "compile",
+          fmt::format("traced on the GPU in a process of its own (namespaces: {}; Landlock: {}); "
+                      "what confines a dry trace and not this one: {}",
+                      namespaces.empty() ? "none" : fmt::format("{}", fmt::join(namespaces, ", ")),
+                      isolation.landlock_abi, fmt::join(isolation.missing, "; "))};
+}
+
 }  // namespace
 
 void compile(const Problem& problem, const Options& options, Compiled& compiled) {
   const auto& candidate = compiled.candidate;
+  if (candidate.language == "python" && !Gpu::present(options)) {
+    compiled.record.ran = true;
+    compiled.failure = Status::infrastructure_error;
+    compiled.findings.push_back({"no_gpu", "error", "compile",
+                                 "host code in Python is traced on a GPU, and there is none here"});
+    return;
+  }
   const auto target =
       options.device.target.empty() ? Gpu::describe(options).target : options.device.target;
-  const auto source = candidate.language == "triton"
-                          ? traced_plans(problem, candidate, target, options)
-                          : specified_plans(problem, candidate, target, options);
+  const bool has_host_code = candidate.language == "triton" || candidate.language == "python";
+  const auto source = has_host_code ? traced_plans(problem, candidate, target, options)
+                                    : specified_plans(problem, candidate, target, options);
   std::vector<PlanRequest> requests;
   for (const auto dtype : options.dtypes.empty() ? dtypes(problem) : options.dtypes) {
     requests.push_back(small_request(problem, dtype));
@@ -79,6 +96,10 @@ void compile(const Problem& problem, const Options& options, Compiled& compiled)
   compiled.record.ran = true;
   compiled.record.target = target;
   compiled.record.succeeded = false;
+  compiled.trace = source->trace();
+  if (const auto isolation = source->live_isolation()) {
+    compiled.findings.push_back(live_note(*isolation));
+  }
   std::optional<Misconduct> first_fault;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].fault) {

@@ -40,7 +40,7 @@ Misconduct misconduct_of(const PlanRefusal& refusal) {
 }  // namespace
 
 bool serves(std::string_view language) noexcept {
-  return language == "triton" || language == "cuda" || language == "ptx";
+  return language == "triton" || language == "python" || language == "cuda" || language == "ptx";
 }
 
 std::vector<DType> dtypes(const Problem& problem) {

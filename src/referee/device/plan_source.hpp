@@ -34,11 +34,17 @@ class PlanSource {
 
   /// What is known of compiling so far: compiler, log, time.
   [[nodiscard]] virtual Compilation record() const = 0;
+
+  /// How host code was followed so far: "dry", "live" if any of it was; empty where there is none.
+  [[nodiscard]] virtual std::string trace() const { return ""; }
+
+  /// What confined host code that was traced live; empty where none was.
+  [[nodiscard]] virtual std::optional<Isolation> live_isolation() const { return std::nullopt; }
 };
 
 namespace device {
 
-/// Plans from tracing host code: "triton".
+/// Plans from tracing host code: "triton" and "python".
 [[nodiscard]] std::shared_ptr<PlanSource> traced_plans(const Problem& problem,
                                                        const Candidate& candidate,
                                                        const std::string& target,

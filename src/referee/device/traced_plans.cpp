@@ -1,76 +1,67 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <future>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include "ouroboros/error.hpp"
 #include "ouroboros/tracer.hpp"
+#include "referee/device/gpu.hpp"
 #include "referee/device/plan_source.hpp"
+#include "referee/device/trace_faults.hpp"
 
 namespace ouroboros::referee::device {
 namespace {
 
-/// What a refusal of the tracer says of the candidate.
-Misconduct misconduct_of(const TraceRefusal& refusal, bool library_kernels) {
-  const auto finding = [&](const std::string& severity, const std::string& text) {
-    return Finding{refusal.kind, severity, "compile", text};
-  };
-  if (refusal.kind == "needs_device") {
-    if (library_kernels) {
-      // Nothing was learnt about the candidate: what it does is allowed.
-      return {Status::infrastructure_error,
-              finding("error", fmt::format("the host code calls {}, which can only be traced on a "
-                                           "GPU, and that is not done for candidates yet",
-                                           refusal.op))};
-    }
-    return {Status::rejected,
-            finding("cheat", fmt::format("calls {} in its host code, and the problem forbids "
-                                         "library kernels: {}",
-                                         refusal.op, refusal.message))};
-  }
-  if (refusal.kind == "compile_error" || refusal.kind == "unsupported") {
-    return {Status::compile_error, finding("error", refusal.message)};
-  }
-  if (refusal.kind == "timeout") {
-    return {Status::timeout, finding("error", refusal.message)};
-  }
-  if (refusal.kind == "signature") {
-    return {Status::incorrect, finding("error", refusal.message)};
-  }
-  if (refusal.kind == "malformed_plan") {
-    return {Status::rejected, finding("cheat", refusal.message)};
-  }
-  return {Status::runtime_error, finding("error", refusal.message)};
-}
+/// Signatures of one live trace: a plan of libraries' kernels may have tens of MiB, and all of a
+/// request share its time and its reply.
+constexpr std::size_t live_batch = 16;
 
-/// Traces every call once, all that are asked for together in one process.
+// A dry trace of many shapes is spread over processes, to shorten a verdict; other verdicts want
+// processors too, and a candidate that counts its calls should see some.
+constexpr unsigned threads_each = 2;
+constexpr std::size_t least_shapes = 5;
+
+/// Traces every call once, those that are asked for together in few processes: dry, and on the GPU
+/// where a dry trace cannot follow.
 class TracedPlans final : public PlanSource {
  public:
   TracedPlans(const Problem& problem, const Candidate& candidate, const std::string& target,
               const Options& options)
-      : tracer_(options.device.tracer),
+      : options_(options),
+        has_gpu_(Gpu::present(options)),
         outputs_(problem.outputs),
         library_kernels_(problem.policies.library_kernels),
         log_bytes_(static_cast<std::size_t>(options.limits.log_kib) * 1024) {
-    if (!tracer_) {
+    const auto& device = options.device;
+    if (candidate.language == "python" ? !device.live_tracer : !device.tracer) {
       throw Error(ErrorCode::unsupported,
-                  "Triton candidates need a tracer: from Python install `triton`, from C++ set "
-                  "Options::device.tracer");
+                  fmt::format("candidates in {} need a tracer: from Python install `triton`, from "
+                              "C++ set Options::device.{}",
+                              candidate.language == "python" ? "Python" : "Triton",
+                              candidate.language == "python" ? "live_tracer" : "tracer"));
     }
     request_.source = candidate.source;
     request_.name = candidate.name;
     request_.language = candidate.language;
     request_.target = target;
     request_.max_variants = max_variants;
-    record_.compiler = "triton";
+    record_.compiler = candidate.language;
+    // A dry trace would only learn that this is not Triton.
+    live_ = can_trace_live() && (candidate.language == "python" ||
+                                 candidate.source.find("triton") == std::string::npos);
   }
 
   std::vector<Planned> plans(const std::vector<PlanRequest>& requests) override {
     const std::lock_guard guard(mutex_);
     std::vector<Key> keys;
-    auto wanted = request_;
-    std::vector<Key> missing;
+    Wanted wanted;
     for (const auto& request : requests) {
       TraceSignature signature;
       Key key;
@@ -81,14 +72,20 @@ class TracedPlans final : public PlanSource {
       }
       signature.outputs = outputs_;
       keys.push_back(key);
-      if (!known_.contains(key)) {
-        known_[key];  // A shape that several cases share is traced once.
-        missing.push_back(key);
-        wanted.signatures.push_back(std::move(signature));
+      // A shape that several cases share is traced once.
+      const auto same = [&key](const auto& one) { return one.first == key; };
+      if (!known_.contains(key) && std::none_of(wanted.begin(), wanted.end(), same)) {
+        wanted.emplace_back(key, std::move(signature));
       }
     }
-    if (!missing.empty()) {
-      trace(wanted, missing);
+    if (!live_ && !wanted.empty()) {
+      wanted = trace_dry(wanted);
+      live_ = !wanted.empty();
+    }
+    for (std::size_t begin = 0; begin < wanted.size(); begin += live_batch) {
+      trace_live({wanted.begin() + static_cast<std::ptrdiff_t>(begin),
+                  wanted.begin() +
+                      static_cast<std::ptrdiff_t>(std::min(begin + live_batch, wanted.size()))});
     }
     std::vector<Planned> all;
     for (const auto& key : keys) {
@@ -102,32 +99,123 @@ class TracedPlans final : public PlanSource {
     return record_;
   }
 
+  [[nodiscard]] std::string trace() const override {
+    const std::lock_guard guard(mutex_);
+    return live_ ? "live" : "dry";
+  }
+
+  [[nodiscard]] std::optional<Isolation> live_isolation() const override {
+    const std::lock_guard guard(mutex_);
+    return isolation_;
+  }
+
  private:
   using Key = std::string;
+  using Wanted = std::vector<std::pair<Key, TraceSignature>>;
 
-  void trace(const TraceRequest& wanted, const std::vector<Key>& missing) {
+  [[nodiscard]] bool can_trace_live() const { return has_gpu_ && options_.device.live_tracer; }
+
+  std::vector<TraceResult> trace(Tracer& tracer, const Wanted& wanted) const {
+    auto request = request_;
+    for (const auto& [key, signature] : wanted) {
+      request.signatures.push_back(signature);
+    }
+    return tracer.trace(request);
+  }
+
+  /// Traces in several processes side by side, each of which compiles what its own shapes need.
+  std::vector<TraceResult> trace_side_by_side(Tracer& tracer, const Wanted& wanted) {
+    const std::size_t most = std::clamp(std::thread::hardware_concurrency() / threads_each, 1U, 8U);
+    const auto processes = std::clamp<std::size_t>(wanted.size() / least_shapes, 1, most);
+    std::vector<std::future<std::vector<TraceResult>>> parts;
+    for (std::size_t i = 0; i < processes; ++i) {
+      const auto at = [&](std::size_t part) {
+        return wanted.begin() + static_cast<std::ptrdiff_t>(wanted.size() * part / processes);
+      };
+      parts.push_back(std::async(std::launch::async, [this, &tracer, part = Wanted(at(i), at(i + 1))] {
+        return trace(tracer, part);
+      }));
+    }
+    std::vector<TraceResult> results;
+    for (auto& part : parts) {
+      std::ranges::move(part.get(), std::back_inserter(results));
+    }
+    return results;
+  }
+
+  /// Returns what has to be traced live.
+  Wanted trace_dry(const Wanted& wanted) {
+    auto results = trace_side_by_side(*options_.device.tracer, wanted);
+    const std::string why_not = has_gpu_ ? "this referee has no live tracer" : "there is none here";
+    Wanted left;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const auto& refusal = results.at(i).refusal;
+      if (refusal && wants_device(*refusal) && can_trace_live()) {
+        refusals_.emplace(wanted[i].first, *refusal);
+        left.push_back(wanted[i]);
+        continue;
+      }
+      settle(wanted[i].first, std::move(results[i]), [&](const TraceRefusal& found) {
+        return dry_misconduct(found, library_kernels_, why_not);
+      });
+    }
+    return left;
+  }
+
+  void trace_live(const Wanted& wanted) {
+    // Nobody is timed meanwhile, here or in another process.
+    const Gpu gpu(options_);
     std::vector<TraceResult> results;
     try {
-      results = tracer_->trace(wanted);
-    } catch (...) {
-      for (const auto& key : missing) known_.erase(key);
+      results = trace(*options_.device.live_tracer, wanted);
+    } catch (const Error& error) {
+      settle_without_live(wanted, error);
+      return;
+    }
+    isolation_ = results.front().isolation;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const auto& key = wanted[i].first;
+      settle(key, std::move(results[i]), [&](const TraceRefusal& found) {
+        const auto dry = refusals_.find(key);
+        if (dry != refusals_.end() && dry->second.kind == "needs_device" && !library_kernels_) {
+          // The operator is forbidden, whatever came of it.
+          return dry_misconduct(dry->second, library_kernels_, "");
+        }
+        return live_misconduct(found);
+      });
+    }
+  }
+
+  /// This machine cannot trace live: what a dry trace found has to do, where there was one. For a
+  /// handler of `error`.
+  void settle_without_live(const Wanted& wanted, const Error& error) {
+    const bool all_dry = std::all_of(wanted.begin(), wanted.end(), [this](const auto& one) {
+      return refusals_.contains(one.first);
+    });
+    if (error.code() == ErrorCode::cancelled || !all_dry) {
       throw;
     }
-    for (std::size_t i = 0; i < missing.size(); ++i) {
-      auto& planned = known_.at(missing[i]);
-      auto& result = results.at(i);
-      record_.duration_ms += result.seconds * 1e3;
-      if (record_.log.empty()) {
-        record_.log = result.log;
-      }
-      for (const auto& note : result.notes) log_once(note);
-      if (result.refusal) {
-        planned.fault = misconduct_of(*result.refusal, library_kernels_);
-        log_once(result.refusal->traceback);
-      } else {
-        planned.variants = std::move(result.variants);
-      }
+    live_ = false;
+    for (const auto& [key, signature] : wanted) {
+      known_[key].fault = dry_misconduct(refusals_.at(key), library_kernels_,
+                                         fmt::format("tracing it there failed: {}", error.what()));
     }
+  }
+
+  template <class Judge>
+  void settle(const Key& key, TraceResult&& result, const Judge& misconduct_of) {
+    auto& planned = known_[key];
+    record_.duration_ms += result.seconds * 1e3;
+    if (record_.log.empty()) {
+      record_.log = result.log;
+    }
+    for (const auto& note : result.notes) log_once(note);
+    if (!result.refusal) {
+      planned.variants = std::move(result.variants);
+      return;
+    }
+    planned.fault = misconduct_of(*result.refusal);
+    log_once(result.refusal->traceback);
   }
 
   void log_once(const std::string& text) {
@@ -137,13 +225,17 @@ class TracedPlans final : public PlanSource {
     }
   }
 
-  std::shared_ptr<Tracer> tracer_;
-  std::vector<std::string> outputs_;
-  bool library_kernels_;
-  std::size_t log_bytes_;
+  const Options options_;
+  const bool has_gpu_;
+  const std::vector<std::string> outputs_;
+  const bool library_kernels_;
+  const std::size_t log_bytes_;
   TraceRequest request_;
   mutable std::mutex mutex_;
+  bool live_ = false;  ///< From the first call on that needed it.
   std::map<Key, Planned> known_;
+  std::map<Key, TraceRefusal> refusals_;  ///< Of dry traces, for what was traced live after them.
+  std::optional<Isolation> isolation_;    ///< Of the last live trace.
   Compilation record_;
 };
 

@@ -3,7 +3,7 @@
 from ouroboros.trace.zygote import confine
 
 
-def _no_namespaces():
+def _no_namespaces(pid=True):
     return [], ["a tracer has no namespaces: this is a test"]
 
 

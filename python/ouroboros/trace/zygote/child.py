@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ouroboros.trace.zygote import confine
@@ -21,17 +22,27 @@ __all__ = ["run"]
 
 _OPEN_FILES = 128
 
+# CUDA opens its device files many times, and it and compilers start threads.
+_GPU_OPEN_FILES = 1024
+_GPU_THREADS = 16
+
 
 def run(job: Job, result: int, supervisor: int, entered: list[str]) -> NoReturn:
     """Runs `job` and writes two frames to `result`: what confines this process, and the outcome.
 
-    `entered` are the namespaces that the supervisor has made.
+    The first, before which none of the candidate's code runs, may say instead why this process
+    cannot serve: what is wrong with the machine. `entered` are the supervisor's namespaces.
     """
     try:
         os.setsid()
         confine.die_with_parent(supervisor)
-        _write(result, ({"confinement": _confine(job, entered)}, []))
-        outcome = _call(job)
+        confinement = _confine(job, entered)
+        operation = _prepared(job)
+        if isinstance(operation, str):
+            _write(result, ({"unfit": operation}, []))
+            os._exit(0)
+        _write(result, ({"confinement": confinement}, []))
+        outcome = _call(job, operation)
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()
@@ -45,40 +56,57 @@ def run(job: Job, result: int, supervisor: int, entered: list[str]) -> NoReturn:
 def _confine(job: Job, entered: list[str]) -> dict[str, Any]:
     missing = []
     folder = job.scratch
+    gpu = job.access.gpu
     os.chdir(folder)
     os.environ.update(
         HOME=folder, TMPDIR=folder, TEMP=folder, TMP=folder, XDG_CACHE_HOME=folder,
         TRITON_HOME=folder, TRITON_CACHE_DIR=f"{folder}/cache",
+        TORCH_EXTENSIONS_DIR=f"{folder}/extensions", TORCHINDUCTOR_CACHE_DIR=f"{folder}/inductor",
+        CUPY_CACHE_DIR=f"{folder}/cupy", NUMBA_CACHE_DIR=f"{folder}/numba",
     )  # fmt: skip
     tempfile.tempdir = None  # The zygote's own has been remembered there.
     limits = job.limits
     confine.hide_memory()
-    missing += confine.refuse_attributes()
+    if gpu:
+        confine.own_proc_entry()
+    missing += confine.refuse_calls(own_processes_only=gpu)
     if "user" in entered:
         confine.drop_capabilities()
+    threads = _GPU_THREADS if gpu else 1
     confine.set_limit("CORE", 0)
-    confine.set_limit("CPU", math.ceil(limits.seconds) + 1)
+    confine.set_limit("CPU", threads * math.ceil(limits.seconds) + 1)
     confine.set_limit("FSIZE", limits.file_mib * MIB)
-    confine.set_limit("NOFILE", _OPEN_FILES)
-    if job.base_address_space:
+    confine.set_limit("NOFILE", _GPU_OPEN_FILES if gpu else _OPEN_FILES)
+    if not gpu and job.base_address_space:
         confine.set_limit("AS", job.base_address_space + limits.memory_mib * MIB)
-    else:
+    elif not gpu:
         missing.append("a tracer's address space is not limited: /proc/self/statm is not readable")
     if "user" in entered:
-        # A namespace of its own counts this tree alone. One more for the supervisor, which is of
-        # it, and one that it can see to be too many.
-        confine.set_limit("NPROC", limits.processes + 2)
-    abi = confine.restrict_files(job.readable, [folder, "/dev/null"])
+        # A namespace of its own counts this tree alone, by threads. One more for the supervisor,
+        # which is of it, and one that it can see to be too many.
+        confine.set_limit("NPROC", threads * limits.processes + 2)
+    abi = confine.restrict_files(job.access.readable, [folder, "/dev/null", *job.access.writable])
     if abi == 0:
         missing.append("a tracer's file system is not restricted: Landlock is not available")
     return {"landlock_abi": abi, "missing": missing}
 
 
-def _call(job: Job) -> Frame:
+def _prepared(job: Job) -> Callable[[dict[str, Any]], Any] | str:
+    """Returns the operation, after its module's `prepare()` where there is one; or a complaint."""
     gc.enable()
     name, _, function = job.operation.partition(":")
     try:
-        operation = getattr(importlib.import_module(name), function)
+        module = importlib.import_module(name)
+        if hasattr(module, "prepare"):
+            module.prepare()
+        operation: Callable[[dict[str, Any]], Any] = getattr(module, function)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"[:2000]
+    return operation
+
+
+def _call(job: Job, operation: Callable[[dict[str, Any]], Any]) -> Frame:
+    try:
         blobs = [b""]
         results = pack(operation({**job.request, "scratch": job.scratch}), blobs)
         # What the candidate's process says is text to all but the one who reads it last.

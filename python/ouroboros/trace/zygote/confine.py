@@ -17,7 +17,8 @@ __all__ = [
     "enter_namespaces",
     "has_one_thread",
     "hide_memory",
-    "refuse_attributes",
+    "own_proc_entry",
+    "refuse_calls",
     "restrict_files",
     "set_limit",
 ]
@@ -73,6 +74,14 @@ def hide_memory() -> None:
     _prctl(_PR_SET_NO_NEW_PRIVS, 1, "PR_SET_NO_NEW_PRIVS")
 
 
+def own_proc_entry() -> None:
+    """Has this process' folder in /proc belong to its user again, as CUDA's driver needs it.
+
+    Other processes' debuggers are then kept away by their user namespaces and Landlock domains.
+    """
+    _prctl(_PR_SET_DUMPABLE, 1, "PR_SET_DUMPABLE")
+
+
 def has_one_thread() -> bool:
     """Whether a fork of this process would lose no thread."""
     try:
@@ -82,8 +91,11 @@ def has_one_thread() -> bool:
         return bool(_libc.unshare(_CLONE_THREAD) == 0)
 
 
-def enter_namespaces() -> tuple[list[str], list[str]]:
+def enter_namespaces(pid: bool = True) -> tuple[list[str], list[str]]:
     """Moves this process, and for "pid" its children, into namespaces of their own.
+
+    Args:
+        pid: Whether one of processes is wanted.
 
     Returns:
         The names of those entered, and a sentence for each that was not.
@@ -94,6 +106,8 @@ def enter_namespaces() -> tuple[list[str], list[str]]:
     else:
         missing.append(f"a tracer has no user namespace: {os.strerror(ctypes.get_errno())}")
     for name, flag in _NAMESPACES.items():
+        if name == "pid" and not pid:
+            continue
         if _libc.unshare(flag) == 0:
             entered.append(name)
         else:
@@ -179,36 +193,87 @@ _ATTRIBUTE_CALLS = {
                             198, 199, *_NEW_CALLS)),
     "aarch64": (0xC00000B7, (52, 53, 54, 55, 88, 5, 6, 7, 14, 15, 16, *_NEW_CALLS)),
 }  # fmt: skip
+# Without a pid namespace of its own, a candidate sees the processes of its user. These reach them:
+# some with a process' id first, of which its own is allowed, some whatever their arguments are, and
+# some by a command: F_SETOWN, F_SETOWN_EX, F_SETSIG, FIOSETOWN, SIOCSPGRP.
+# kill, tgkill, prlimit64; tkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal,
+# process_vm_writev, setpriority; fcntl, ioctl.
+_SIGNAL_CALLS = {
+    "x86_64": ((62, 234, 302), (200, 129, 297, 424, 311, 141), 72, 16),
+    "aarch64": ((129, 131, 261), (130, 138, 240, 424, 271, 140), 25, 29),
+}
+_SIGNAL_FCNTLS, _SIGNAL_IOCTLS = (8, 15, 10), (0x8901, 0x8902)
+
 _X32_BIT = 0x40000000
 _PR_SET_SECCOMP = 22
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EPERM
+_NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24  # Offsets; arguments' lower halves.
+
+_Instruction = tuple[int, int, int, int]
 
 
-def refuse_attributes() -> list[str]:
-    """Has changes of files' attributes fail with EPERM. Needs no_new_privs.
+def _refuse_if(value: int) -> list[_Instruction]:
+    """Refuses where what was loaded is `value`."""
+    return [(_EQUAL, 0, 1, value), (_RETURN, 0, 0, _REFUSE)]
+
+
+def _own_processes_only(machine: str) -> list[_Instruction]:
+    own, never, fcntl, ioctl = _SIGNAL_CALLS[machine]
+    program: list[_Instruction] = []
+    for call in never:
+        program += _refuse_if(call)
+    for call in own:
+        program += [
+            (_EQUAL, 0, 5, call),
+            (_LOAD, 0, 0, _FIRST),
+            (_EQUAL, 1, 0, os.getpid()),
+            (_EQUAL, 0, 1, 0),  # This process, or its group, which is a session of its own.
+            (_RETURN, 0, 0, _ALLOW),
+            (_RETURN, 0, 0, _REFUSE),
+        ]
+    for call, commands in ((fcntl, _SIGNAL_FCNTLS), (ioctl, _SIGNAL_IOCTLS)):
+        program += [(_EQUAL, 0, 2 + 2 * len(commands), call), (_LOAD, 0, 0, _SECOND)]
+        for command in commands:
+            program += _refuse_if(command)
+        program.append((_RETURN, 0, 0, _ALLOW))
+    return program
+
+
+def refuse_calls(own_processes_only: bool = False) -> list[str]:
+    """Has system calls fail with EPERM that Landlock does not see. Needs no_new_privs.
+
+    Args:
+        own_processes_only: Besides changes of files' attributes, signals to other processes too.
 
     Returns:
         A sentence where that is not possible.
     """
+    what = "a tracer may change attributes of files"
+    if own_processes_only:
+        what += " and signal other processes"
     machine = os.uname().machine
     if machine not in _ATTRIBUTE_CALLS:
-        return [f"a tracer may change attributes of files: no filter is known for {machine}"]
+        return [f"{what}: no filter is known for {machine}"]
     architecture, calls = _ATTRIBUTE_CALLS[machine]
-    program = [
-        (_LOAD, 0, 0, 4),  # The architecture: other ones number calls differently.
-        (_EQUAL, 0, len(calls) + 3, architecture),
-        (_LOAD, 0, 0, 0),  # The call's number.
-        (_AT_LEAST, len(calls) + 1, 0, _X32_BIT),
-        *((_EQUAL, len(calls) - index, 0, call) for index, call in enumerate(calls)),
-        (_RETURN, 0, 0, _ALLOW),
+    program: list[_Instruction] = [
+        (_LOAD, 0, 0, _ARCHITECTURE),  # Other ones number calls differently.
+        (_EQUAL, 1, 0, architecture),
+        (_RETURN, 0, 0, _REFUSE),
+        (_LOAD, 0, 0, _NUMBER),
+        (_AT_LEAST, 0, 1, _X32_BIT),
         (_RETURN, 0, 0, _REFUSE),
     ]
+    for call in calls:
+        program += _refuse_if(call)
+    if own_processes_only:
+        program += _own_processes_only(machine)
+    program.append((_RETURN, 0, 0, _ALLOW))
     code = ctypes.create_string_buffer(
         b"".join(struct.pack("<HBBI", *instruction) for instruction in program)
     )
     header = ctypes.create_string_buffer(struct.pack("@HP", len(program), ctypes.addressof(code)))
     if _libc.prctl(_PR_SET_SECCOMP, 2, header, 0, 0) != 0:
         reason = os.strerror(ctypes.get_errno())
-        return [f"a tracer may change attributes of files: no seccomp filter: {reason}"]
+        return [f"{what}: no seccomp filter: {reason}"]
     return []

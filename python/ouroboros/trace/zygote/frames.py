@@ -43,13 +43,18 @@ class Decoder:
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """Returns the frames that `chunk` completes. Raises `FrameError`."""
-        self._bytes += chunk
+        self.add(chunk)
         frames = []
-        while (frame := self._next()) is not None:
+        while (frame := self.next()) is not None:
             frames.append(frame)
         return frames
 
-    def _next(self) -> Frame | None:
+    def add(self, chunk: bytes) -> None:
+        """Takes bytes for `next`."""
+        self._bytes += chunk
+
+    def next(self) -> Frame | None:
+        """Returns the next whole frame, None where there is none yet. Raises `FrameError`."""
         if len(self._bytes) < HEADER.size:
             return None
         magic, document_size, blob_size = HEADER.unpack_from(self._bytes)

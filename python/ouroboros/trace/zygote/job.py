@@ -7,7 +7,7 @@ from typing import Any
 
 from ouroboros.trace.zygote.frames import FrameError
 
-__all__ = ["Job", "Limits"]
+__all__ = ["Access", "Job", "Limits"]
 
 MIB = 1 << 20
 
@@ -37,6 +37,15 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Access:
+    """What children get at besides their scratch folders."""
+
+    readable: tuple[str, ...]  #: May be read and executed.
+    writable: tuple[str, ...] = ()
+    gpu: bool = False  #: They use the GPU, whose driver does not work in every sandbox.
+
+
+@dataclass(frozen=True)
 class Job:
     """One request: an operation, its argument, and where it may run."""
 
@@ -44,6 +53,6 @@ class Job:
     request: dict[str, Any]
     limits: Limits
     scratch: str  #: A folder of its own.
-    readable: tuple[str, ...]
+    access: Access
     base_address_space: int  #: What the zygote holds itself, in bytes; 0 where unknown.
     base_resident: int

@@ -16,7 +16,7 @@ from typing import Any
 
 from ouroboros.trace.zygote import confine, processes, scratch, supervise
 from ouroboros.trace.zygote.frames import Decoder, Frame, FrameError, encode, unpack
-from ouroboros.trace.zygote.job import Job, Limits
+from ouroboros.trace.zygote.job import Access, Job, Limits
 
 __all__ = ["Zygote", "preload"]
 
@@ -64,12 +64,12 @@ class Zygote:
         connection: socket.socket,
         operations: Mapping[str, str],
         scratch_folder: str,
-        readable: Sequence[str],
+        access: Access,
     ) -> None:
         self._connection = connection
         self._operations = dict(operations)
         self._scratch = scratch_folder
-        self._readable = tuple(readable)
+        self._access = access
         self._selector = selectors.DefaultSelector()
         self._requests = Decoder()
         self._output = bytearray()
@@ -145,7 +145,7 @@ class Zygote:
         # Nobody can guess the name of another request's folder, or list those that there are.
         folder = str(Path(self._scratch) / secrets.token_hex(16))
         Path(folder).mkdir(mode=0o700)
-        job = Job(operation, request, limits, folder, self._readable, *self._base)
+        job = Job(operation, request, limits, folder, self._access, *self._base)
         ours, theirs = socket.socketpair()
         zygote = os.getpid()
         supervisor = os.fork()

@@ -23,6 +23,11 @@ __all__ = ["run"]
 _WATCH_SECONDS = 0.05
 _CHUNK = 1 << 16
 _MAX_TEXT = 20_000
+_GIVEN_TO_THE_GPU = (
+    "a live tracer reaches the GPU's driver, /proc and /dev/shm",
+    "a live tracer has no pid namespace: CUDA's driver does not start in one",
+    "a live tracer's address space is not limited: CUDA reserves more than there is memory",
+)
 
 
 def run(job: Job, channel: int, zygote: int) -> NoReturn:
@@ -63,7 +68,9 @@ class _Supervisor:
     def __init__(self, job: Job, channel: int) -> None:
         self._job = job
         self._channel = channel
-        self._entered, self._missing = confine.enter_namespaces()
+        self._entered, self._missing = confine.enter_namespaces(pid=not job.access.gpu)
+        if job.access.gpu:
+            self._missing += _GIVEN_TO_THE_GPU
         self._decoder = Decoder(job.limits.result_mib * MIB)
         self._confinement: dict[str, Any] | None = None
         self._outcome: Frame | None = None
@@ -91,13 +98,18 @@ class _Supervisor:
             status = self._end_tree()
             self._drain()
             remains = scratch.remove(self._job.scratch)
-        if self._confinement is None and self._outcome is None:
+        if self._confinement is None and not self._is_cancelled():
+            # None of the candidate's code has run.
+            why = (self._outcome or (_crash(status), []))[0]["message"]
             log = self._log.decode(errors="replace")
-            return {"infrastructure": f"a tracer could not be confined: {log}"}, []
+            return {"infrastructure": f"a tracer could not be made ready: {why} {log}".strip()}, []
         if remains:
             self._missing.append(remains)
         document, blobs = self._outcome or (_crash(status), [])
         return {**document, **self._report()}, blobs
+
+    def _is_cancelled(self) -> bool:
+        return self._outcome is not None and self._outcome[0].get("failure") == "cancelled"
 
     def _report(self) -> dict[str, Any]:
         confinement = self._confinement or {"landlock_abi": 0, "missing": []}
@@ -168,8 +180,10 @@ class _Supervisor:
             limit = self._job.limits.result_mib
             self._fail("output_too_large", f"the candidate's result is larger than {limit} MiB")
             return False
+        # One by one: what follows the first frame, which is not the candidate's, may be garbage.
+        self._decoder.add(chunk)
         try:
-            for frame in self._decoder.feed(chunk):
+            while (frame := self._decoder.next()) is not None:
                 self._accept(frame)
         except FrameError as error:
             self._fail("crashed", f"the candidate's process returned no result: {error}")
@@ -178,7 +192,10 @@ class _Supervisor:
     def _accept(self, frame: Frame) -> None:
         document, blobs = frame
         if self._confinement is None:
-            self._confinement = document["confinement"]
+            if "unfit" in document:
+                self._fail("unfit", document["unfit"])
+            else:
+                self._confinement = document["confinement"]
         elif self._outcome is None:
             self._outcome = _checked(document), blobs
 

@@ -171,7 +171,8 @@ void bind_parts(py::module_& module) {
 Problem make_problem(std::string name, std::string description, std::string origin,
                      std::vector<Axis> axes, std::vector<Input> inputs,
                      std::vector<std::string> outputs, const std::vector<std::string>& dtypes,
-                     std::vector<AxisValues> timed, AnyCallable reference,
+                     std::vector<AxisValues> timed, std::vector<AxisValues> timed_gpu,
+                     AnyCallable reference,
                      std::optional<AnyCallable> oracle, std::vector<Baseline> baselines,
                      bool nan_meaningful, bool inf_meaningful, bool library_kernels) {
   Problem problem;
@@ -185,6 +186,7 @@ Problem make_problem(std::string name, std::string description, std::string orig
   problem.dtypes.clear();
   for (const std::string& dtype : dtypes) problem.dtypes.push_back(dtype_named(dtype));
   problem.timed = std::move(timed);
+  problem.timed_gpu = std::move(timed_gpu);
   problem.reference = PythonReference(std::move(reference), "the reference" + owner);
   if (oracle) problem.oracle = PythonReference(std::move(*oracle), "the oracle" + owner);
   problem.baselines = std::move(baselines);
@@ -205,7 +207,8 @@ void bind_problem(py::module_& module) {
            py::arg("origin") = "inline", py::arg("axes"), py::arg("inputs"),
            py::arg("outputs") = std::vector<std::string>{"out"},
            py::arg("dtypes") = std::vector<std::string>{"float32"},
-           py::arg("timed") = std::vector<AxisValues>{}, py::arg("reference"),
+           py::arg("timed") = std::vector<AxisValues>{},
+           py::arg("timed_gpu") = std::vector<AxisValues>{}, py::arg("reference"),
            py::arg("oracle") = py::none(), py::arg("baselines") = std::vector<Baseline>{},
            py::arg("nan_meaningful") = false, py::arg("inf_meaningful") = false,
            py::arg("library_kernels") = false,
@@ -221,6 +224,7 @@ void bind_problem(py::module_& module) {
       .def_property_readonly("dtypes",
                              [](const Problem& problem) { return dtype_names(problem.dtypes); })
       .def_readonly("timed", &Problem::timed, "Values of the axes for each cell that is timed.")
+      .def_readonly("timed_gpu", &Problem::timed_gpu, "Those for a GPU; empty: the same.")
       .def_property_readonly(
           "reference",
           [](const Problem& problem) -> AnyCallable { return reference_object(problem.reference); },

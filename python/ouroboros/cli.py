@@ -327,6 +327,7 @@ def _described(problem: ouroboros.Problem) -> dict[str, Any]:
         "outputs": list(problem.outputs),
         "dtypes": list(problem.dtypes),
         "timed": [dict(cell) for cell in problem.timed],
+        "timed_gpu": [dict(cell) for cell in problem.timed_gpu],
         "prototypes": problem.prototypes(),
     }
 

@@ -269,6 +269,8 @@ def problem_panel(problem: Problem) -> RenderableType:
     add_row(facts, "dtypes", ", ".join(problem.dtypes))
     for cell in problem.timed:
         add_row(facts, "timed", axes_text(cell))
+    for cell in problem.timed_gpu:
+        add_row(facts, "timed on a GPU", axes_text(cell))
     return Panel(
         Group(Text(problem.description), facts, Text(), Text(problem.prototypes(), style="cyan")),
         title=Text(problem.name, style="bold"),

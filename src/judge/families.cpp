@@ -163,12 +163,16 @@ void fill_parameter(const CaseSpec& spec, std::size_t input, std::vector<double>
   }
 }
 
+/// One more than the largest index.
+std::uint64_t index_bound(const Problem& problem, const CaseSpec& spec, std::size_t input) {
+  const auto& axis = problem.inputs[input].index_axis;
+  return static_cast<std::uint64_t>(
+      axis.empty() ? 1 : std::max<std::int64_t>(1, value_of(axis, problem, spec.axes)));
+}
+
 std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& spec,
                                        std::size_t input, std::size_t count) {
-  const auto& declared = problem.inputs[input];
-  const auto extent = std::max<std::int64_t>(
-      1, declared.index_axis.empty() ? 1 : value_of(declared.index_axis, problem, spec.axes));
-  const auto bound = static_cast<std::uint64_t>(extent);
+  const auto bound = index_bound(problem, spec, input);
   const auto key = stream(spec, input, values);
   std::vector<std::int64_t> out(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -179,7 +183,7 @@ std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& s
   } else if (spec.family == "sorted") {
     std::sort(out.begin(), out.end());
   } else if (spec.family == "spike") {
-    for (std::size_t i = 0; i < count; ++i) out[i] = out[i] % 2 == 0 ? 0 : extent - 1;
+    for (std::size_t i = 0; i < count; ++i) out[i] = out[i] % 2 == 0 ? 0 : static_cast<std::int64_t>(bound) - 1;
   } else if (spec.family == "mixed") {
     for (std::size_t i = 1; i < count; i += 2) out[i] = out[i - 1];
   }
@@ -233,7 +237,12 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
   const bool plain = is_floating(dtype) && input.values == Values::real && !input.parameter;
   const bool fast = plain && spec.family == "normal" && shrink == 0;
   if (!into.is_cpu()) {
-    if (fast) return random::fill_normal(stream(spec, index, values), into);
+    const auto key = stream(spec, index, values);
+    if (fast) return random::fill_normal(key, into);
+    if (input.values == Values::angle) return random::fill_uniform(key, into);
+    if (input.values == Values::index && spec.family == "normal") {
+      return random::fill_below(key, index_bound(problem, spec, index), into);
+    }
     // All others are small, or drawn once a cell: they are made here and brought there.
     const auto here = empty(into.sizes().vec(), into.scalar_type());
     draw_input(problem, spec, index, shrink, here);

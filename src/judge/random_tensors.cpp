@@ -48,6 +48,16 @@ at::Tensor normals(std::uint64_t key, std::int64_t first, std::int64_t count, at
   return whole.to(at::kDouble).mul_(0x1p-32 / standard_deviation);
 }
 
+/// Copies what `make` gives for [first, first + count) into a tensor, part by part.
+template <typename Make>
+void fill(const at::Tensor& into, Make&& make) {
+  const auto flat = into.view(-1);
+  for (std::int64_t first = 0; first < flat.numel(); first += chunk) {
+    const auto count = std::min(chunk, flat.numel() - first);
+    flat.narrow(0, first, count).copy_(make(first, count));
+  }
+}
+
 }  // namespace
 
 at::Tensor bits(std::uint64_t key, std::int64_t first, std::int64_t count, at::Device device) {
@@ -57,12 +67,24 @@ at::Tensor bits(std::uint64_t key, std::int64_t first, std::int64_t count, at::D
 }
 
 void fill_normal(std::uint64_t key, const at::Tensor& into) {
-  const auto flat = into.view(-1);
-  for (std::int64_t first = 0; first < flat.numel(); first += chunk) {
-    const auto count = std::min(chunk, flat.numel() - first);
-    const bool wide = into.scalar_type() == at::kDouble;
-    flat.narrow(0, first, count).copy_(normals(key, first, count, into.device(), wide));
-  }
+  const bool wide = into.scalar_type() == at::kDouble;
+  fill(into, [&](std::int64_t first, std::int64_t count) {
+    return normals(key, first, count, into.device(), wide);
+  });
+}
+
+void fill_uniform(std::uint64_t key, const at::Tensor& into) {
+  fill(into, [&](std::int64_t first, std::int64_t count) {
+    const auto whole = shifted_right(bits(key, first, count, into.device()), 11);
+    return whole.to(at::kDouble).mul_(0x1p-52).sub_(1.0);
+  });
+}
+
+void fill_below(std::uint64_t key, std::uint64_t bound, const at::Tensor& into) {
+  fill(into, [&](std::int64_t first, std::int64_t count) {
+    const auto high = shifted_right(bits(key, first, count, into.device()), 32);
+    return shifted_right(times(high, bound), 32);
+  });
 }
 
 }  // namespace ouroboros::judge::random

@@ -15,4 +15,10 @@ namespace ouroboros::judge::random {
 /// Fills a contiguous tensor of a floating dtype with what `normal` gives, rounded to that dtype.
 void fill_normal(std::uint64_t key, const at::Tensor& into);
 
+/// Fills a contiguous tensor of a floating dtype with 2 u - 1, where u is what `uniform` gives.
+void fill_uniform(std::uint64_t key, const at::Tensor& into);
+
+/// Fills a contiguous tensor of an integer dtype with what `below` gives.
+void fill_below(std::uint64_t key, std::uint64_t bound, const at::Tensor& into);
+
 }  // namespace ouroboros::judge::random

@@ -11,6 +11,7 @@ Problem cross_entropy() {
   targets.index_axis = "classes";
   problem.inputs = {tensor("logits", {"rows", "classes"}), targets};
   problem.timed = {{{"rows", 1024}, {"classes", 1024}}, {{"rows", 256}, {"classes", 4096}}};
+  problem.timed_gpu = {{{"rows", 8192}, {"classes", 4096}}, {{"rows", 1024}, {"classes", 4096}}};
   problem.reference = [](const Tensors& in) -> Tensors {
     const at::Tensor log_probabilities = widened(in[0]).log_softmax(-1);
     return {log_probabilities.gather(-1, in[1].unsqueeze(-1))

@@ -20,6 +20,8 @@ at::Tensor layer_normalised(const at::Tensor& x, const at::Tensor& weight, const
 
 const std::vector<AxisValues> norm_cells = {{{"rows", 1024}, {"cols", 1024}},
                                             {{"rows", 256}, {"cols", 4096}}};
+const std::vector<AxisValues> norm_cells_gpu = {{{"rows", 8192}, {"cols", 4096}},
+                                                {{"rows", 1024}, {"cols", 4096}}};
 
 }  // namespace
 
@@ -28,6 +30,7 @@ Problem rmsnorm() {
   problem.description = "out = x / sqrt(mean(x^2) + 1e-6) * weight over each row";
   problem.inputs = {tensor("x", {"rows", "cols"}), weight("weight", {"cols"})};
   problem.timed = norm_cells;
+  problem.timed_gpu = norm_cells_gpu;
   problem.reference = [](const Tensors& in) -> Tensors {
     return {rms_normalised(widened(in[0]), widened(in[1])).to(in[0].scalar_type())};
   };
@@ -41,6 +44,7 @@ Problem layernorm() {
   problem.inputs = {tensor("x", {"rows", "cols"}), weight("weight", {"cols"}),
                     weight("bias", {"cols"})};
   problem.timed = norm_cells;
+  problem.timed_gpu = norm_cells_gpu;
   problem.reference = [](const Tensors& in) -> Tensors {
     return {
         layer_normalised(widened(in[0]), widened(in[1]), widened(in[2])).to(in[0].scalar_type())};
@@ -57,6 +61,7 @@ Problem add_rmsnorm() {
                     weight("weight", {"cols"})};
   problem.outputs = {"out", "sum"};
   problem.timed = norm_cells;
+  problem.timed_gpu = norm_cells_gpu;
   problem.reference = [](const Tensors& in) -> Tensors {
     const at::Tensor sum = widened(in[0]) + widened(in[1]);
     return {rms_normalised(sum, widened(in[2])).to(in[0].scalar_type()),
@@ -73,6 +78,7 @@ Problem add_rmsnorm_gelu() {
   problem.inputs = {tensor("x", {"rows", "cols"}), tensor("residual", {"rows", "cols"}),
                     weight("weight", {"cols"})};
   problem.timed = norm_cells;
+  problem.timed_gpu = norm_cells_gpu;
   problem.reference = [](const Tensors& in) -> Tensors {
     const at::Tensor sum = widened(in[0]) + widened(in[1]);
     return {at::gelu(rms_normalised(sum, widened(in[2])), "tanh").to(in[0].scalar_type())};
@@ -88,6 +94,7 @@ Problem layernorm_silu() {
   problem.inputs = {tensor("x", {"rows", "cols"}), weight("weight", {"cols"}),
                     weight("bias", {"cols"})};
   problem.timed = norm_cells;
+  problem.timed_gpu = norm_cells_gpu;
   problem.reference = [](const Tensors& in) -> Tensors {
     return {at::silu(layer_normalised(widened(in[0]), widened(in[1]), widened(in[2])))
                 .to(in[0].scalar_type())};

@@ -56,7 +56,8 @@ class Checker {
     inputs();
     outputs();
     arguments();
-    timed();
+    timed("timed", problem_.timed);
+    timed("timed_gpu", problem_.timed_gpu);
     baselines();
   }
 
@@ -177,10 +178,10 @@ class Checker {
     }
   }
 
-  void timed() const {
-    for (std::size_t i = 0; i < problem_.timed.size(); ++i) {
-      const AxisValues& cell = problem_.timed[i];
-      const std::string field = fmt::format("timed[{}]", i);
+  void timed(std::string_view list, const std::vector<AxisValues>& cells) const {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const AxisValues& cell = cells[i];
+      const std::string field = fmt::format("{}[{}]", list, i);
       for (const auto& [name, value] : cell) {
         if (find_axis(name) == nullptr) fail(fmt::format("{}: unknown axis '{}'", field, name));
       }

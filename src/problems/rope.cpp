@@ -16,6 +16,7 @@ Problem rope() {
   sine.values = Values::angle;
   problem.inputs = {x, cosine, sine};
   problem.timed = {{{"rows", 8192}, {"half", 64}}, {{"rows", 4096}, {"half", 128}}};
+  problem.timed_gpu = {{{"rows", 32768}, {"half", 64}}, {{"rows", 8192}, {"half", 64}}};
   problem.reference = [](const Tensors& in) -> Tensors {
     const std::vector<at::Tensor> halves = widened(in[0]).chunk(2, -1);
     const at::Tensor cosines = widened(in[1]);

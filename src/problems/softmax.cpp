@@ -7,6 +7,7 @@ Problem softmax() {
   problem.description = "out = exp(x - max(x)) / sum(exp(x - max(x))) over each row";
   problem.inputs = {tensor("x", {"rows", "cols"})};
   problem.timed = {{{"rows", 1024}, {"cols", 1024}}, {{"rows", 256}, {"cols", 4096}}};
+  problem.timed_gpu = {{{"rows", 8192}, {"cols", 4096}}, {{"rows", 1024}, {"cols", 4096}}};
   problem.reference = [](const Tensors& in) -> Tensors {
     return {widened(in[0]).softmax(-1).to(in[0].scalar_type())};
   };
@@ -18,6 +19,7 @@ Problem log_softmax() {
   problem.description = "out = x - max(x) - log(sum(exp(x - max(x)))) over each row";
   problem.inputs = {tensor("x", {"rows", "cols"})};
   problem.timed = {{{"rows", 1024}, {"cols", 1024}}, {{"rows", 256}, {"cols", 4096}}};
+  problem.timed_gpu = {{{"rows", 8192}, {"cols", 4096}}, {{"rows", 1024}, {"cols", 4096}}};
   problem.reference = [](const Tensors& in) -> Tensors {
     return {widened(in[0]).log_softmax(-1).to(in[0].scalar_type())};
   };

@@ -64,7 +64,8 @@ GateOutcome gate(const Problem& problem, const Compiled& compiled, std::uint64_t
                  const Options& options) {
   GateOutcome outcome;
   const auto dtypes = judged_dtypes(problem, compiled, options);
-  if (dtypes.empty() || problem.timed.empty()) {
+  const auto& cells = timed_cells(problem, compiled);
+  if (dtypes.empty() || cells.empty()) {
     return outcome;
   }
   outcome.record.ran = true;
@@ -72,7 +73,7 @@ GateOutcome gate(const Problem& problem, const Compiled& compiled, std::uint64_t
   for (int k = 0; k < options.gate.runs; ++k) {
     check_cancelled(options);
     const auto run_seed = derive_seed(seed, gate_purpose + static_cast<std::uint64_t>(k));
-    const judge::CaseSpec spec{k, dtypes.front(), problem.timed.front(), "normal", run_seed};
+    const judge::CaseSpec spec{k, dtypes.front(), cells.front(), "normal", run_seed};
     require_memory(problem, spec);
     // A race of its own: fresh processes, fresh pages, fresh order.
     const auto race = make_race(problem, compiled, spec, run_seed, options, Context::fresh);

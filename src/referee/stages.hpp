@@ -50,6 +50,10 @@ using Opener = std::function<std::unique_ptr<Session>(const std::vector<Call>&,
 [[nodiscard]] std::vector<DType> judged_dtypes(const Problem& problem, const Compiled& compiled,
                                                const Options& options);
 
+/// The cells to time for a candidate in its language.
+[[nodiscard]] const std::vector<AxisValues>& timed_cells(const Problem& problem,
+                                                         const Compiled& compiled);
+
 /// The finding of a candidate that `judged_dtypes` leaves nothing of.
 [[nodiscard]] Finding missing_dtypes();
 

@@ -156,6 +156,11 @@ std::map<std::string, double> geometric_means(const std::vector<TimedCell>& cell
 
 }  // namespace
 
+const std::vector<AxisValues>& timed_cells(const Problem& problem, const Compiled& compiled) {
+  const bool on_gpu = device::serves(compiled.candidate.language);
+  return on_gpu && !problem.timed_gpu.empty() ? problem.timed_gpu : problem.timed;
+}
+
 TimingOutcome time(const Problem& problem, const Compiled& compiled, std::uint64_t seed,
                    const Options& options) {
   TimingOutcome outcome;
@@ -163,14 +168,15 @@ TimingOutcome time(const Problem& problem, const Compiled& compiled, std::uint64
       device::serves(compiled.candidate.language) ? "device_events" : "host_processor_time";
   outcome.record.mode = options.mode == timing::Mode::screen ? "screen" : "report";
   const auto dtypes = judged_dtypes(problem, compiled, options);
-  if (dtypes.empty() || problem.timed.empty()) {
+  const auto& cells = timed_cells(problem, compiled);
+  if (dtypes.empty() || cells.empty()) {
     return outcome;
   }
   outcome.record.ran = true;
-  for (std::size_t i = 0; i < problem.timed.size(); ++i) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
     check_cancelled(options);
     const auto cell_seed = derive_seed(seed, i);
-    const judge::CaseSpec spec{static_cast<int>(i), dtypes.front(), problem.timed[i], "normal",
+    const judge::CaseSpec spec{static_cast<int>(i), dtypes.front(), cells[i], "normal",
                                cell_seed};
     require_memory(problem, spec);
     const auto race = make_race(problem, compiled, spec, cell_seed, options);

@@ -79,6 +79,20 @@ TEST_CASE("normal numbers are the same by operators") {
   CHECK(judge::same_bits(wide, at::from_blob(doubles.data(), {count}, at::kDouble)));
 }
 
+TEST_CASE("uniform numbers and indices are the same by operators") {
+  const auto key = judge::random::key(31, 2);
+  auto angles = judge::empty({50, 20}, at::kDouble);
+  judge::random::fill_uniform(key, angles);
+  auto indices = judge::empty({1000}, at::kInt);
+  judge::random::fill_below(key, 50257, indices);
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    const auto at = static_cast<std::uint64_t>(i);
+    REQUIRE(angles.const_data_ptr<double>()[i] == 2.0 * judge::random::uniform(key, at) - 1.0);
+    REQUIRE(indices.const_data_ptr<int>()[i] ==
+            static_cast<int>(judge::random::below(key, at, 50257)));
+  }
+}
+
 TEST_CASE("the tolerance learns the same by operators") {
   for (const auto type : {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble}) {
     judge::Evidence evidence;

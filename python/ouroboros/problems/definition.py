@@ -30,6 +30,7 @@ def problem(
     axes: Iterable[Axis] = (),
     dtypes: Sequence[str] | None = None,
     timed: Sequence[Mapping[str, int]] | None = None,
+    timed_gpu: Sequence[Mapping[str, int]] = (),
     name: str | None = None,
     description: str | None = None,
     oracle: Reference | None = None,
@@ -47,6 +48,7 @@ def problem(
         axes: Limits of axes; one that is not listed goes from 1 to 8192.
         dtypes: Element types to judge; float32 by default.
         timed: Cells to time, each a value for every axis. The first is also swept.
+        timed_gpu: Cells to time on a GPU; by default the same.
         name: By default the function's.
         description: By default the first line of the function's docstring.
         oracle: True values from float64 inputs; by default the function itself in float64.
@@ -68,6 +70,7 @@ def problem(
             axes=axes,
             dtypes=dtypes,
             timed=timed,
+            timed_gpu=timed_gpu,
             name=name,
             description=description,
             oracle=oracle,
@@ -89,6 +92,7 @@ def from_callable(
     axes: Iterable[Axis] = (),
     dtypes: Sequence[str] | None = None,
     timed: Sequence[Mapping[str, int]] | None = None,
+    timed_gpu: Sequence[Mapping[str, int]] = (),
     name: str | None = None,
     description: str | None = None,
     oracle: Reference | None = None,
@@ -150,6 +154,7 @@ def from_callable(
         outputs=list(outputs),
         dtypes=list(dtypes),
         timed=[dict(cell) for cell in timed],
+        timed_gpu=[dict(cell) for cell in timed_gpu],
         reference=reference,
         oracle=oracle,
         baselines=list(baselines),

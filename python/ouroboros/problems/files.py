@@ -98,6 +98,7 @@ def with_origin(problem: Problem, origin: str) -> Problem:
         outputs=problem.outputs,
         dtypes=problem.dtypes,
         timed=problem.timed,
+        timed_gpu=problem.timed_gpu,
         reference=problem.reference,
         oracle=problem.oracle,
         baselines=problem.baselines,

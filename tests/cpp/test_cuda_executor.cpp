@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "cuda_plans.hpp"
+#include "launch_plans.hpp"
 #include "ouroboros/error.hpp"
 #include "processes.hpp"
 
@@ -287,6 +288,66 @@ TEST_CASE("state is restored before every replay") {
   for (const auto placement : {Placement::low, Placement::low, Placement::high}) {
     REQUIRE(fixture.run(placement).outcome == Outcome::returned);
     CHECK(fixture.call.output(placement)[0] == static_cast<float>(0x01010102));
+  }
+}
+
+TEST_CASE("variables of a module are what they were before every replay and timed run") {
+  // The driver finds one variable, and with it the section; or finds none; or nobody can tell.
+  auto image = read_bytes(std::string(OUROBOROS_SOURCE_DIR) + "/tests/data/cubin/globals.cubin");
+  SECTION("by copies") {}
+  SECTION("by loading the module anew") {
+    const std::string name = "counter";
+    const auto found =
+        std::search(image.begin(), image.end(), name.begin(), name.end(),
+                    [](std::byte one, char other) { return one == static_cast<std::byte>(other); });
+    REQUIRE(found != image.end());
+    *found = std::byte{'k'};
+  }
+  SECTION("by loading an unreadable module anew") { image = module(); }
+  PlanBuilder plan(count, image);
+  plan.kernel("remember");
+  const auto executor = CudaExecutor::start(options(true));
+  const OneCall call(count);
+  {
+    const auto session = executor->open({plan.plan()}, call.arena());
+    for (const auto placement : {Placement::low, Placement::low, Placement::high}) {
+      call.prepare(placement);
+      REQUIRE(session->replay(0, placement).outcome == Outcome::returned);
+      CHECK(call.output(placement)[0] == 1.0F);
+    }
+  }
+  // Two arms share the module; the third launches its kernel twice in one run.
+  auto twice = plan;
+  twice.kernel("remember");
+  const auto race = executor->open_race({plan.plan(), plan.plan(), twice.plan()}, call.arena());
+  call.prepare(Placement::low);
+  race->upload();
+  const auto block = race->run_block({0, 1, 1, 0, 2, 0, 2});
+  INFO(block.replay.evidence);
+  REQUIRE(block.replay.outcome == Outcome::returned);
+  CHECK(std::all_of(block.samples.begin(), block.samples.end(),
+                    [](const auto& one) { return one.same_as_first; }));
+  for (const std::size_t arm : {0, 1, 2}) {
+    race->download(arm);
+    CHECK(call.output(Placement::low)[0] == (arm == 2 ? 2.0F : 1.0F));
+  }
+}
+
+TEST_CASE("a bit that the hardware must not see is cleared in the maps of small tensors") {
+  for (const std::int64_t elements : {(128 << 10) / 4 - 1, (128 << 10) / 4 + 1}) {
+    PlanBuilder plan(elements, module());
+    plan.kernel("describe_map");
+    auto& map = plan.tensor_map(0, 48);
+    map.data_type = 7;
+    map.sizes = {static_cast<std::uint64_t>(elements)};
+    map.box = {8};
+    map.element_strides = {1};
+    const auto executor = CudaExecutor::start(options());
+    const OneCall call(elements);
+    const auto session = executor->open({plan.plan()}, call.arena());
+    call.prepare(Placement::low);
+    REQUIRE(session->replay(0, Placement::low).outcome == Outcome::returned);
+    CHECK(call.output(Placement::low)[3] == (elements * 4 < 128 << 10 ? 0.0F : 1.0F));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "executor/cuda/main/fault.hpp"
+#include "executor/cuda/main/hygiene.hpp"
 #include "ouroboros/error.hpp"
 
 namespace ouroboros::cuda {
@@ -35,6 +36,8 @@ Replay Sweep::replay(std::size_t call, bool high, double seconds) {
     return replay;
   }
   memory.upload();
+  program.restore();
+  scrub_shared(device_);
   replay = run(program, seconds);
   if (replay.outcome == Outcome::returned) {
     if (const auto damage = memory.damage(0)) {

@@ -125,6 +125,12 @@ class Referee::Impl {
       const Stopwatch watch(verdict, "sweep", options);
       auto outcome = referee::sweep(problem, compiled, pool, options);
       verdict.isolation = outcome.isolation;
+      for (auto& kernel : verdict.compilation.kernels) {
+        if (const auto share = outcome.device_time_share.find(kernel.function);
+            share != outcome.device_time_share.end()) {
+          kernel.device_time_share = share->second;
+        }
+      }
       if (!take(verdict, std::move(outcome), verdict.correctness) ||
           options.until == Stage::sweep) {
         return;

@@ -150,6 +150,37 @@ TEST_CASE("fills and copies of every width land where the plan says") {
   }
 }
 
+TEST_CASE("launches are timed one by one, and can be left out") {
+  auto plan = builder();
+  plan.kernel("scale", 1000);
+  plan.launch(CopyLaunch{{1, 0}, {0, 0}, 4});
+  plan.kernel("skip_tail", 2000);
+  const OneCall call(count);
+  const auto executor = CudaExecutor::start(options());
+  const auto session = executor->open({plan.plan()}, call.arena());
+  const auto us = [](const Replay& replay, std::size_t launch) {
+    return std::chrono::duration<double, std::micro>(replay.launches.at(launch)).count();
+  };
+
+  call.prepare(Placement::low);
+  const auto whole = session->replay(0, Placement::low);
+  REQUIRE(whole.outcome == Outcome::returned);
+  REQUIRE(whole.launches.size() == 3);
+  CHECK(us(whole, 0) == Approx(2.0).epsilon(1e-2));
+  CHECK(us(whole, 2) == Approx(3.0).epsilon(1e-2));
+  CHECK(whole.elapsed == whole.launches[0] + whole.launches[1] + whole.launches[2]);
+  CHECK(call.doubled(Placement::low));
+
+  call.prepare(Placement::low);
+  const auto rest = session->replay_without(0, Placement::low, {0, 1});
+  REQUIRE(rest.outcome == Outcome::returned);
+  CHECK(us(rest, 0) == 0);
+  CHECK(us(rest, 2) == Approx(3.0).epsilon(1e-2));
+  // The last element is written by the launch that was left out.
+  CHECK(call.output(Placement::low)[0] == 2 * OneCall::x(0));
+  CHECK(call.arena()->unwritten(0, Placement::low, OneCall::seed).has_value());
+}
+
 TEST_CASE("the sweep's checks see what a kernel did not write, and wrote beside the buffer") {
   SECTION("an element left out") {
     const Fixture fixture(plan_of("skip_tail"));

@@ -78,7 +78,7 @@ std::vector<Planned> audited_plans(PlanSource& source, const Problem& problem,
     auto& one = all[i];
     PlanRules rules;
     rules.signature = signature_of(requests[i].buffers);
-    rules.library_kernels = problem.policies.library_kernels;
+    rules.library_kernels = problem.policies.library_kernels != LibraryKernels::forbid;
     for (const auto& variant : one.variants) {
       if (one.fault) break;
       const auto refusals = audit(variant, rules);

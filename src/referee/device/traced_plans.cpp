@@ -51,7 +51,7 @@ class TracedPlans final : public PlanSource {
               const Options& options)
       : tracer_(options.device.tracer),
         outputs_(problem.outputs),
-        library_kernels_(problem.policies.library_kernels) {
+        library_kernels_(problem.policies.library_kernels != LibraryKernels::forbid) {
     if (!tracer_) {
       throw Error(ErrorCode::unsupported,
                   "Triton candidates need a tracer: from Python install `triton`, from C++ set "

@@ -39,15 +39,16 @@ std::optional<ModuleMemory> memory_of(const PlanImage& image) {
 
 }  // namespace
 
-Module::Module(Device& device, const PlanImage& image) : device_(device) {
+Module::Module(Device& device, const PlanImage& image, ModuleOrigin origin) : device_(device) {
   image_ = image.bytes;
   load();
   try {
     const auto memory = memory_of(image);
-    reload_ = !memory || !keep(*memory);
-    if (reload_) {
+    if (!memory || !keep(*memory)) {
       sections_.clear();
-    } else {
+      reload_ = origin == ModuleOrigin::candidate;
+    }
+    if (!reload_) {
       image_ = {};
     }
   } catch (...) {
@@ -137,10 +138,10 @@ void Module::restore() {
   }
 }
 
-Module& Modules::load(const PlanImage& image) {
-  auto& module = loaded_[image.sha256];
+Module& Modules::load(const PlanImage& image, ModuleOrigin origin) {
+  auto& module = loaded_[{image.sha256, origin}];
   if (!module) {
-    module = std::make_unique<Module>(device_, image);
+    module = std::make_unique<Module>(device_, image, origin);
   }
   return *module;
 }

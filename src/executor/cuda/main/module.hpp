@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "executor/cuda/main/range.hpp"
@@ -21,7 +22,7 @@ struct LoadFailure : std::runtime_error {
 class Module {
  public:
   /// Throws `LoadFailure`.
-  Module(Device& device, const PlanImage& image);
+  Module(Device& device, const PlanImage& image, ModuleOrigin origin);
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
@@ -32,7 +33,8 @@ class Module {
   [[nodiscard]] unsigned generation() const noexcept { return generation_; }
 
   /// Forgets what kernels left in the module's variables. Enqueues copies where it is known where
-  /// the variables lie; otherwise waits for the stream and loads the module anew.
+  /// the variables lie; otherwise waits for the stream and loads the module anew. Not a library's:
+  /// it has nothing to gain by remembering, and code that was just loaded is slow at first.
   void restore();
 
  private:
@@ -61,11 +63,11 @@ class Modules {
   explicit Modules(Device& device) : device_(device) {}
 
   /// Throws `LoadFailure`.
-  Module& load(const PlanImage& image);
+  Module& load(const PlanImage& image, ModuleOrigin origin);
 
  private:
   Device& device_;
-  std::map<std::string, std::unique_ptr<Module>> loaded_;
+  std::map<std::pair<std::string, ModuleOrigin>, std::unique_ptr<Module>> loaded_;
 };
 
 }  // namespace ouroboros::cuda

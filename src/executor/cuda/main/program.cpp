@@ -44,7 +44,8 @@ Program::Program(const Device& device, LaunchPlan plan, Modules& modules)
     : device_(device), plan_(std::move(plan)), kernels_(plan_.launches.size()) {
   for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
     if (const auto* launch = std::get_if<KernelLaunch>(&plan_.launches[i])) {
-      auto& module = modules.load(plan_.images.at(plan_.modules.at(launch->module).image));
+      const auto& [origin, image] = plan_.modules.at(launch->module);
+      auto& module = modules.load(plan_.images.at(image), origin);
       if (std::find(modules_.begin(), modules_.end(), &module) == modules_.end()) {
         modules_.push_back(&module);
       }

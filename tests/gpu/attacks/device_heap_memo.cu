@@ -4,7 +4,7 @@
 // variable.
 // Gains: Memory that outlives the launch.
 // Threats: X21, X12
-// Answer: The module's globals are as new in every replay; the heap is the context's, and limited.
+// Answer: A module that uses the device's heap is refused before it is loaded.
 //
 //! dtypes float32
 //! launch softmax<<<rows, 32>>>(x, out, cols)

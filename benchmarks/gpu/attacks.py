@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,10 +28,21 @@ FAULTS = {
 LIMITS = {"replay_seconds": 2.0, "compile_seconds": 10.0}
 
 
+def as_expected(verdict: ouroboros.Verdict, expected: dict[str, Any]) -> bool:
+    """Whether status, finding and evidence are those of the table."""
+    said = [verdict.summary, *(finding.evidence for finding in verdict.findings)]
+    return (
+        verdict.status.value in expected["status"]
+        and expected["finding"] in ["", *(finding.kind for finding in verdict.findings)]
+        and re.search(expected["evidence"], "\n".join(said)) is not None
+    )
+
+
 def measure(workers: int) -> dict[str, Any]:
     """Judges every attack and every twin."""
     catalogue = tomllib.loads((ATTACKS / "attacks.toml").read_text(encoding="utf-8"))
-    referee = ouroboros.Referee(until="sweep", limits=LIMITS)
+    # Half precision where float32 is due is no cheat where float16 is.
+    referee = ouroboros.Referee(until="sweep", dtypes=["float32"], limits=LIMITS)
 
     def twin_of(key: tuple[str, str]) -> ouroboros.Verdict:
         problem, file = key
@@ -38,7 +50,9 @@ def measure(workers: int) -> dict[str, Any]:
 
     def judge(entry: dict[str, Any]) -> dict[str, Any]:
         own = entry.get("limits")
-        judging = ouroboros.Referee(until="sweep", limits=LIMITS | own) if own else referee
+        judging = referee
+        if own:
+            judging = ouroboros.Referee(until="sweep", dtypes=["float32"], limits=LIMITS | own)
         verdict = judging.judge(entry["problem"], ATTACKS / entry["file"])
         twin = twins[entry["problem"], entry["twin"]]
         expected = entry["expect"]
@@ -51,7 +65,7 @@ def measure(workers: int) -> dict[str, Any]:
             "status": verdict.status.value,
             "summary": verdict.summary,
             "answered": answered,
-            "as_expected": verdict.status.value in expected["status"],
+            "as_expected": as_expected(verdict, expected),
             "twin_status": twin.status.value,
             "twin_summary": "" if twin.status.value == "ok" else twin.summary,
         }

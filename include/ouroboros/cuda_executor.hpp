@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ouroboros/api.hpp"
+#include "ouroboros/device_arena.hpp"
 #include "ouroboros/executor.hpp"
 #include "ouroboros/launch_plan.hpp"
 #include "ouroboros/limits.hpp"
@@ -134,6 +135,10 @@ class OUROBOROS_API CudaExecutor {
   virtual std::unique_ptr<CudaRace> open_race(std::vector<LaunchPlan> arms,
                                               std::shared_ptr<const Arena> arena,
                                               std::size_t call = 0) = 0;
+
+  /// The same on inputs and outputs that never leave the GPU.
+  virtual std::unique_ptr<CudaRace> open_race(std::vector<LaunchPlan> arms,
+                                              std::shared_ptr<const DeviceArena> arena) = 0;
 
   /// How long the last cleaning between two sessions took; 0 when there was none.
   [[nodiscard]] virtual double hygiene_ms() const noexcept = 0;

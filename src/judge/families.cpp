@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "judge/random.hpp"
+#include "judge/random_tensors.hpp"
 #include "judge/tensors.hpp"
 #include "ouroboros/error.hpp"
 
@@ -229,6 +230,16 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
   const auto dtype = dtype_of(input, spec.dtype);
   const auto count = static_cast<std::size_t>(into.numel());
   if (count == 0) return;
+  const bool plain = is_floating(dtype) && input.values == Values::real && !input.parameter;
+  const bool fast = plain && spec.family == "normal" && shrink == 0;
+  if (!into.is_cpu()) {
+    if (fast) return random::fill_normal(stream(spec, index, values), into);
+    // All others are small, or drawn once a cell: they are made here and brought there.
+    const auto here = empty(into.sizes().vec(), into.scalar_type());
+    draw_input(problem, spec, index, shrink, here);
+    into.copy_(here);
+    return;
+  }
   if (input.values == Values::index) {
     store(index_values(problem, spec, index, count), dtype, into);
     return;
@@ -240,8 +251,7 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     store(numbers, dtype, into);
     return;
   }
-  const bool plain = input.values == Values::real && !input.parameter;
-  if (plain && spec.family == "normal" && shrink == 0) {
+  if (fast) {
     draw_fast_normal(stream(spec, index, values), dtype, into);
     return;
   }

@@ -30,7 +30,7 @@ class Tolerance;
 /// A case with everything that a comparison needs.
 struct Case {
   CaseSpec spec;
-  Tensors inputs;     ///< Contiguous CPU tensors.
+  Tensors inputs;     ///< Contiguous, and like all others here on one device.
   Tensors reference;  ///< The reference's outputs in the case's dtype, contiguous.
   Tensors oracle;     ///< The true values in float64 (integers: in int64).
   Tensors allowed;    ///< Allowed absolute error of each element, float64, shaped as the outputs.
@@ -48,9 +48,11 @@ struct Case {
 /// Draws inputs and computes reference, oracle and allowed errors.
 /// Throws `ReferenceFault` when the reference raises, is nondeterministic, mutates its inputs or
 /// returns something that is no tensor of a supported dtype.
-[[nodiscard]] OUROBOROS_API Case realise(const Problem& problem, const CaseSpec& spec);
+/// Everything is made on the device `where`, with the same inputs on every device.
+[[nodiscard]] OUROBOROS_API Case realise(const Problem& problem, const CaseSpec& spec,
+                                         at::Device where = at::kCPU);
 
-/// A case like `model` with the inputs of `seed`, for a fraction of the cost: the oracle runs once,
+/// A case like `model`, where that is, with the inputs of `seed`, for a fraction of the cost: the oracle runs once,
 /// and the allowed errors follow the rule that `model` learnt. Both are of the family "normal".
 [[nodiscard]] OUROBOROS_API Case realise_again(const Problem& problem, const Case& model,
                                                std::uint64_t seed);

@@ -6,11 +6,8 @@
 namespace ouroboros::judge::random {
 namespace {
 
-// The sum of four uniform numbers on {0, ..., 65535} has mean 131070 and variance
-// 4 (65536^2 - 1) / 12. Everything up to the one multiplication is exact integer arithmetic, so
-// that no choice of instructions (vector width, fused multiply-add) can change a result.
-constexpr std::int64_t mean_of_sum = 131070;
-constexpr double standard_deviation = 37837.22758922838;
+// Everything up to the one multiplication is exact integer arithmetic, so that no choice of
+// instructions (vector width, fused multiply-add) can change a result.
 
 [[gnu::always_inline]] inline std::int32_t centred_sum(std::uint64_t h) noexcept {
   // Two 16-bit lanes at a time: the sums need 17 and 18 bits and do not meet.

@@ -7,6 +7,14 @@
 /// every version of PyTorch, and drawn as fast as memory takes them.
 namespace ouroboros::judge::random {
 
+/// The distance of neighbouring positions before they are scrambled: 2^64 over the golden ratio.
+inline constexpr std::uint64_t step = 0x9e3779b97f4a7c15ULL;
+
+// The sum of four uniform numbers on {0, ..., 65535} has mean 131070 and variance
+// 4 (65536^2 - 1) / 12.
+inline constexpr std::int64_t mean_of_sum = 131070;
+inline constexpr double standard_deviation = 37837.22758922838;
+
 /// Scrambles 64 bits: a bijection in which every input bit moves every output bit.
 [[nodiscard]] constexpr std::uint64_t mix(std::uint64_t z) noexcept {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -21,7 +29,7 @@ namespace ouroboros::judge::random {
 
 /// The 64 random bits at `position` of the stream `key`.
 [[nodiscard]] constexpr std::uint64_t bits(std::uint64_t key, std::uint64_t position) noexcept {
-  return mix(key + (position + 1) * 0x9e3779b97f4a7c15ULL);
+  return mix(key + (position + 1) * step);
 }
 
 /// A number in [0, 1) at `position`, with 53 random bits.

@@ -1,4 +1,8 @@
+#include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/isfinite.h>
+#include <c10/core/DeviceGuard.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -10,6 +14,7 @@
 #include "judge/families.hpp"
 #include "judge/judge.hpp"
 #include "judge/random.hpp"
+#include "judge/random_tensors.hpp"
 #include "judge/run.hpp"
 #include "judge/serial.hpp"
 #include "judge/tensors.hpp"
@@ -32,7 +37,8 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 template <typename Function>
 Tensors guarded(const std::string& what, const CaseSpec& spec, Function&& function) {
   const auto fault = [&](const std::string& message) {
-    if (message.find("not enough memory") != std::string::npos) {
+    if (message.find("not enough memory") != std::string::npos ||
+        message.find("out of memory") != std::string::npos) {
       throw Error(ErrorCode::out_of_memory, "the " + what + " ran out of memory" + in_case(spec));
     }
     throw ReferenceFault("the " + what + " raised: " + first_line(message) + in_case(spec));
@@ -55,7 +61,7 @@ Tensors guarded(const std::string& what, const CaseSpec& spec, Function&& functi
 
 /// Checks results of the reference and makes them contiguous.
 Tensors accepted(const Problem& problem, const std::string& what, const CaseSpec& spec,
-                 const Tensors& made) {
+                 at::Device where, const Tensors& made) {
   if (made.size() != problem.outputs.size()) {
     throw ReferenceFault("the " + what + " returned " + std::to_string(made.size()) +
                          " tensors, but the problem names " +
@@ -70,8 +76,9 @@ Tensors accepted(const Problem& problem, const std::string& what, const CaseSpec
                            in_case(spec));
     };
     if (!tensor.defined()) refuse("as no tensor at all");
-    if (!tensor.device().is_cpu())
-      refuse("on the device " + tensor.device().str() + ", not on the CPU");
+    if (tensor.device() != where) {
+      refuse("on the device " + tensor.device().str() + ", not on its inputs' " + where.str());
+    }
     if (tensor.layout() != at::kStrided) refuse("as a sparse tensor");
     if (!dtype_of(tensor.scalar_type())) {
       refuse(std::string("with the unsupported dtype ") + c10::toString(tensor.scalar_type()));
@@ -98,7 +105,7 @@ Tensors run_oracle(const Problem& problem, const CaseSpec& spec, const Tensors& 
         guarded("reference in float64", spec, [&] { return promoted(problem.reference, raised); });
   }
   const std::string what = problem.oracle ? "oracle" : "reference in float64";
-  auto out = accepted(problem, what, spec, made);
+  auto out = accepted(problem, what, spec, place_of(raised), made);
   for (auto& tensor : out) {
     tensor = tensor.to(tensor.is_floating_point() ? at::kDouble : at::kLong);
   }
@@ -122,8 +129,17 @@ Tensors perturbed(const Tensors& inputs, bool together, std::uint64_t seed) {
   for (std::size_t k = 0; k < out.size(); ++k) {
     if (!out[k].is_floating_point()) continue;
     const auto key = random::key(seed, k);
-    auto* values = out[k].mutable_data_ptr<double>();
     const auto count = out[k].numel();
+    if (!out[k].is_cpu()) {
+      auto factors = at::full_like(out[k], 1.0 + perturbation);
+      if (!together) {
+        const auto up = random::bits(key, 0, count, out[k].device()).lt_(0).to(at::kBool);
+        factors.view(-1).masked_fill_(up.logical_not_(), 1.0 - perturbation);
+      }
+      out[k].mul_(factors);
+      continue;
+    }
+    auto* values = out[k].mutable_data_ptr<double>();
     for (std::int64_t i = 0; i < count; ++i) {
       const auto bits = random::bits(key, static_cast<std::uint64_t>(i));
       values[i] *= together || (bits >> 63) != 0 ? 1.0 + perturbation : 1.0 - perturbation;
@@ -181,6 +197,11 @@ Tensors in_single(const Problem& problem, const Case& one) {
 bool overflows(const Tensors& reference, const Tensors& oracle) {
   for (std::size_t k = 0; k < reference.size(); ++k) {
     if (!reference[k].is_floating_point()) continue;
+    if (!reference[k].is_cpu()) {
+      const auto lost = at::isfinite(reference[k]).logical_not_().logical_and_(at::isfinite(oracle[k]));
+      if (lost.any().item().toBool()) return true;
+      continue;
+    }
     const auto dtype = *dtype_of(reference[k].scalar_type());
     const auto* truth = oracle[k].const_data_ptr<double>();
     const auto count = reference[k].numel();
@@ -199,13 +220,13 @@ bool overflows(const Tensors& reference, const Tensors& oracle) {
 
 }  // namespace
 
-Tensors draw(const Problem& problem, const CaseSpec& spec, int shrink) {
+Tensors draw(const Problem& problem, const CaseSpec& spec, int shrink, at::Device where) {
   Tensors inputs;
   inputs.reserve(problem.inputs.size());
   for (std::size_t i = 0; i < problem.inputs.size(); ++i) {
     const auto& input = problem.inputs[i];
     inputs.push_back(
-        empty(shape_of(input, problem, spec.axes), scalar_type(dtype_of(input, spec.dtype))));
+        empty(shape_of(input, problem, spec.axes), scalar_type(dtype_of(input, spec.dtype)), where));
     draw_input(problem, spec, i, shrink, inputs.back());
   }
   return inputs;
@@ -213,7 +234,7 @@ Tensors draw(const Problem& problem, const CaseSpec& spec, int shrink) {
 
 Tensors run_reference(const Problem& problem, const CaseSpec& spec, const Tensors& inputs) {
   const auto given = copies(inputs);
-  auto made = accepted(problem, "reference", spec,
+  auto made = accepted(problem, "reference", spec, place_of(inputs),
                        guarded("reference", spec, [&] { return problem.reference(given); }));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!same_bits(inputs[i], given[i])) {
@@ -224,15 +245,17 @@ Tensors run_reference(const Problem& problem, const CaseSpec& spec, const Tensor
   return made;
 }
 
-Case realise(const Problem& problem, const CaseSpec& spec) {
+Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
   const at::NoGradGuard no_grad;
+  const at::NoTF32Guard no_tf32;
+  const c10::OptionalDeviceGuard current(where);
   std::optional<Serial> serial;
   if (input_elements(problem, spec) <= serial_elements) serial.emplace();
   Case one;
   one.spec = spec;
   Tensors raised;
   for (int shrink = 0;; ++shrink) {
-    one.inputs = draw(problem, spec, shrink);
+    one.inputs = draw(problem, spec, shrink, where);
     one.reference = run_reference(problem, spec, one.inputs);
     raised = raise(one.inputs);
     one.oracle = run_oracle(problem, spec, raised);
@@ -285,12 +308,14 @@ Case realise(const Problem& problem, const CaseSpec& spec) {
 
 Case realise_again(const Problem& problem, const Case& model, std::uint64_t seed) {
   const at::NoGradGuard no_grad;
+  const at::NoTF32Guard no_tf32;
+  const c10::OptionalDeviceGuard current(place_of(model.reference));
   std::optional<Serial> serial;
   if (input_elements(problem, model.spec) <= serial_elements) serial.emplace();
   Case one;
   one.spec = model.spec;
   one.spec.seed = seed;
-  one.inputs = draw(problem, one.spec, 0);
+  one.inputs = draw(problem, one.spec, 0, place_of(model.reference));
   one.oracle = run_oracle(problem, one.spec, raise(one.inputs));
   for (std::size_t i = 0; i < one.oracle.size(); ++i) {
     one.reference.push_back(one.oracle[i].to(model.reference[i].scalar_type()));

@@ -6,7 +6,8 @@
 namespace ouroboros::judge {
 
 /// Draws every input of a case; real values are divided by 2^`shrink`.
-[[nodiscard]] Tensors draw(const Problem& problem, const CaseSpec& spec, int shrink);
+[[nodiscard]] Tensors draw(const Problem& problem, const CaseSpec& spec, int shrink,
+                           at::Device where = at::kCPU);
 
 /// Runs the reference on copies of `inputs`. Its outputs are contiguous and of supported dtypes.
 /// Throws `ReferenceFault` when it raises, writes to its inputs or returns anything else.

@@ -58,13 +58,15 @@ std::vector<std::int64_t> shape_of(const Input& input, const Problem& problem,
   return shape;
 }
 
-at::Tensor empty(const std::vector<std::int64_t>& shape, at::ScalarType type) {
-  return at::empty(shape, at::TensorOptions().dtype(type).device(at::kCPU));
+at::Tensor empty(const std::vector<std::int64_t>& shape, at::ScalarType type, at::Device where) {
+  return at::empty(shape, at::TensorOptions().dtype(type).device(where));
 }
 
-bool same_bits(const at::Tensor& a, const at::Tensor& b) noexcept {
+bool same_bits(const at::Tensor& a, const at::Tensor& b) {
   if (a.scalar_type() != b.scalar_type() || a.sizes() != b.sizes()) return false;
-  return a.nbytes() == 0 || std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
+  if (a.nbytes() == 0) return true;
+  if (a.is_cpu()) return std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
+  return a.view(-1).view(at::kByte).equal(b.view(-1).view(at::kByte));
 }
 
 }  // namespace ouroboros::judge

@@ -33,11 +33,17 @@ namespace ouroboros::judge {
 [[nodiscard]] std::int64_t value_of(const std::string& axis, const Problem& problem,
                                     const AxisValues& axes);
 
-/// A new contiguous CPU tensor with undefined contents.
-[[nodiscard]] at::Tensor empty(const std::vector<std::int64_t>& shape, at::ScalarType type);
+/// The device of tensors that are all on one; the CPU's where there is none.
+[[nodiscard]] inline at::Device place_of(const Tensors& tensors) {
+  return tensors.empty() ? at::Device(at::kCPU) : tensors.front().device();
+}
 
-/// Whether two contiguous tensors agree in dtype, shape and every bit.
-[[nodiscard]] bool same_bits(const at::Tensor& a, const at::Tensor& b) noexcept;
+/// A new contiguous tensor with undefined contents.
+[[nodiscard]] at::Tensor empty(const std::vector<std::int64_t>& shape, at::ScalarType type,
+                               at::Device where = at::kCPU);
+
+/// Whether two contiguous tensors of one device agree in dtype, shape and every bit.
+[[nodiscard]] bool same_bits(const at::Tensor& a, const at::Tensor& b);
 
 /// Calls `visit` with a null pointer of the C++ type of `dtype`: a switch, once.
 template <typename Visitor>

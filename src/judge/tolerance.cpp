@@ -1,10 +1,13 @@
 #include "judge/tolerance.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <limits>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/zeros.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "judge/binades.hpp"
 #include "judge/tensors.hpp"
 
 namespace ouroboros::judge {
@@ -18,10 +21,6 @@ constexpr double conditioning_factor =
 constexpr double oracle_factor = 8.0;  ///< Of one rounding of the largest value in float64;
                                        ///< grows for problems in float64.
 constexpr std::int64_t group_elements = 64;  ///< A group of binades has at least so many elements.
-
-int binade_of(double value) noexcept {
-  return static_cast<int>((std::bit_cast<std::uint64_t>(value) >> 52) & 0x7ff);
-}
 
 /// Precision of what computes: float16 and bfloat16 problems are computed in float32 by anyone
 /// sensible.
@@ -55,73 +54,31 @@ double ulp_at(int binade, const Format& format) noexcept {
 /// A few steps of the smallest numbers, where every operation rounds to a whole step.
 double smallest_of(DType dtype) noexcept { return 4.0 * ulp_at(0, format_of(dtype)); }
 
-struct Binade {
-  std::int64_t count = 0;
-  double error = 0.0;
-  double single = 0.0;
-  double moved = 0.0;
-};
-
-/// Visits each finite true value with what `made` has in its place.
-template <typename Visitor>
-void each_finite(const at::Tensor& oracle, const at::Tensor& made, Visitor&& visit) {
-  const auto* truth = oracle.const_data_ptr<double>();
-  const auto count = oracle.numel();
-  with_type(*dtype_of(made.scalar_type()), [&]<typename T>(T*) {
-    const auto* values = static_cast<const T*>(made.const_data_ptr());
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (std::isfinite(truth[i])) visit(truth[i], static_cast<double>(values[i]));
-    }
-  });
-}
-
 }  // namespace
 
 int perturbations_for(std::int64_t elements) noexcept { return elements <= 16384 ? 8 : 2; }
 
 Tolerance Tolerance::learn(const Evidence& evidence) {
   Tolerance rule;
+  rule.absolute_.resize(binades);
   const auto output = *dtype_of(evidence.reference.scalar_type());
   if (!is_floating(output)) return rule;
 
-  std::vector<Binade> found(binades);
-  const auto at = [&](double truth) -> Binade& {
-    return found[static_cast<std::size_t>(binade_of(truth))];
-  };
-  double largest = 0.0;
-  each_finite(evidence.oracle, evidence.reference, [&](double truth, double made) {
-    largest = std::max(largest, std::fabs(truth));
-    auto& binade = at(truth);
-    ++binade.count;
-    binade.error = std::max(binade.error, std::fabs(made - truth));
-  });
-  if (evidence.single.defined()) {
-    each_finite(evidence.oracle, evidence.single, [&](double truth, double made) {
-      const double error = std::fabs(made - truth);
-      if (std::isfinite(error)) at(truth).single = std::max(at(truth).single, error);
-    });
-  }
-  for (const auto& tensor : evidence.moved) {
-    each_finite(evidence.oracle, tensor, [&](double truth, double made) {
-      const double change = std::fabs(made - truth);
-      if (std::isfinite(change)) at(truth).moved = std::max(at(truth).moved, change);
-    });
-  }
-
+  const auto found = measure(evidence);
   const auto format = format_of(output);
   rule.relative_ = format.relative;
   const double growth = std::sqrt(static_cast<double>(std::max<std::int64_t>(1, evidence.longest)));
   const double conditioning =
       conditioning_factor * growth * roundoff_of(evidence.compute) / perturbation;
   const double of_oracle =
-      oracle_factor * (evidence.compute == DType::float64 ? growth : 1.0) * 0x1p-53 * largest;
+      oracle_factor * (evidence.compute == DType::float64 ? growth : 1.0) * 0x1p-53 * found.largest;
   const double smallest = std::max(smallest_of(output), of_oracle);
   for (int first = 0; first < binades;) {
     // A group: neighbouring binades with enough elements for a maximum to mean something.
     Binade group;
     int last = first;
     for (int b = first; b < binades; ++b) {
-      const auto& binade = found[static_cast<std::size_t>(b)];
+      const auto& binade = found.each[static_cast<std::size_t>(b)];
       group.count += binade.count;
       group.error = std::max(group.error, binade.error);
       group.single = std::max(group.single, binade.single);
@@ -143,6 +100,7 @@ Tolerance Tolerance::learn(const Evidence& evidence) {
 }
 
 at::Tensor Tolerance::allowed(const at::Tensor& oracle) const {
+  if (!oracle.is_cpu()) return allowed_by_operators(oracle);
   auto out = empty(oracle.sizes().vec(), at::kDouble);
   auto* limits = out.mutable_data_ptr<double>();
   if (oracle.scalar_type() != at::kDouble) {
@@ -156,6 +114,17 @@ at::Tensor Tolerance::allowed(const at::Tensor& oracle) const {
     limits[i] = std::isfinite(truth[i]) ? limit : 0.0;
   }
   return out;
+}
+
+at::Tensor Tolerance::allowed_by_operators(const at::Tensor& oracle) const {
+  if (oracle.scalar_type() != at::kDouble) {
+    return at::zeros(oracle.sizes(), oracle.options().dtype(at::kDouble));
+  }
+  auto table = empty({binades}, at::kDouble);
+  std::copy(absolute_.begin(), absolute_.end(), table.mutable_data_ptr<double>());
+  const auto absolute = table.to(oracle.device()).take(binade_indices(oracle));
+  auto limits = at::maximum(absolute, oracle.abs().mul_(relative_));
+  return limits.masked_fill_(at::isfinite(oracle).logical_not_(), 0.0);
 }
 
 }  // namespace ouroboros::judge

@@ -2,7 +2,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -28,13 +27,14 @@ class Tolerance {
   /// Learns the rule of one output of a case. Integers have to be exact.
   static Tolerance learn(const Evidence& evidence);
 
-  /// The allowed error of each element of `oracle`, in float64.
+  /// The allowed error of each element of `oracle`, in float64, on its device.
   [[nodiscard]] at::Tensor allowed(const at::Tensor& oracle) const;
 
- private:
-  static constexpr int binades = 2048;  ///< One for each exponent of a float64.
+  /// The same by LibTorch's operators, which is what tensors on another device need.
+  [[nodiscard]] at::Tensor allowed_by_operators(const at::Tensor& oracle) const;
 
-  std::array<double, binades> absolute_{};
+ private:
+  std::vector<double> absolute_;  ///< By the binade of the true value.
   double relative_ = 0.0;
 };
 

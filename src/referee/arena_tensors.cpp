@@ -23,7 +23,9 @@ ArenaTensors arena_tensors(const Arena& arena, std::size_t call, Placement place
 }
 
 void copy_bytes(const at::Tensor& from, const at::Tensor& to) {
-  if (from.nbytes() != 0) {
+  if (!from.is_cpu() || !to.is_cpu()) {
+    to.copy_(from);
+  } else if (from.nbytes() != 0) {
     std::memcpy(to.mutable_data_ptr(), from.const_data_ptr(), from.nbytes());
   }
 }

@@ -1,5 +1,10 @@
 #include "referee/distance.hpp"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/isnan.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/where.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -59,6 +64,9 @@ double largest_distance(const at::Tensor& a, const at::Tensor& b) {
   if (!dtype || a.scalar_type() != b.scalar_type() || a.numel() != b.numel()) {
     throw Error(ErrorCode::internal, "only tensors of one kind have a distance");
   }
+  if (!a.is_cpu()) {
+    return distance_by_operators(a, b);
+  }
   return judge::with_type(*dtype, [&](auto* type) {
     using Element = std::remove_pointer_t<decltype(type)>;
     const auto* x = static_cast<const Element*>(a.const_data_ptr());
@@ -72,6 +80,22 @@ double largest_distance(const at::Tensor& a, const at::Tensor& b) {
     maxima.add(x + done, y + done, count - done);
     return maxima.largest();
   });
+}
+
+double distance_by_operators(const at::Tensor& a, const at::Tensor& b) {
+  if (a.numel() == 0) {
+    return 0.0;
+  }
+  const auto type = a.scalar_type() == at::kFloat || a.scalar_type() == at::kHalf ? at::kFloat
+                                                                                  : at::kDouble;
+  const auto u = a.view(-1).to(type);
+  const auto v = b.view(-1).to(type);
+  const auto one_is_nan = at::isnan(u).logical_xor_(at::isnan(v)).any();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto largest = (u - v).abs_().nan_to_num_(0.0, infinity).max();
+  return at::where(one_is_nan, at::scalar_tensor(infinity, largest.options()), largest)
+      .item()
+      .toDouble();
 }
 
 }  // namespace ouroboros::referee

@@ -22,7 +22,16 @@ HostRace::HostRace(const Problem& problem, const Compiled& compiled, const judge
                    std::uint64_t seed, const Options& options)
     : Race(problem, cell, seed, options),
       compiled_(compiled),
+      arena_(lay_out()),
       baselines_(problem, inputs(), outputs()) {}
+
+std::shared_ptr<const Arena> HostRace::lay_out() {
+  auto arena = std::make_shared<const Arena>(calls());
+  arena->poison(0, Placement::low, seed());
+  auto tensors = arena_tensors(*arena, 0, Placement::low);
+  use(std::move(tensors.inputs), std::move(tensors.outputs));
+  return arena;
+}
 
 std::size_t HostRace::add(std::unique_ptr<Session> session, std::size_t baseline) {
   results_.push_back({arms_.size(), session != nullptr, clones(outputs())});
@@ -32,7 +41,7 @@ std::size_t HostRace::add(std::unique_ptr<Session> session, std::size_t baseline
 
 std::size_t HostRace::add_candidate() {
   auto session = make_host_executor(options().limits, options().cancelled)
-                     ->open({compiled_.image, calls()}, arena());
+                     ->open({compiled_.image, calls()}, arena_);
   if (session->opening().outcome != Outcome::returned) {
     const auto [status, finding] = misconduct(session->opening(), "time");
     fail(status, finding);
@@ -62,7 +71,7 @@ void HostRace::run_arms(const std::vector<std::size_t>& order, std::uint64_t see
   eager_ran_ = false;
   for (const std::size_t number : order) {
     const auto& arm = arms_[number];
-    arena()->poison_outputs(0, Placement::low, derive_seed(seed, number));
+    arena_->poison_outputs(0, Placement::low, derive_seed(seed, number));
     if (!arm.session) {
       sampled(number, microseconds(baselines_.run(arm.baseline).elapsed));
       eager_ran_ = eager_ran_ || arm.baseline == 0;
@@ -84,7 +93,7 @@ void HostRace::run_arms(const std::vector<std::size_t>& order, std::uint64_t see
 }
 
 void HostRace::run_alone(std::size_t arm, std::uint64_t seed) {
-  arena()->poison_outputs(0, Placement::low, seed);
+  arena_->poison_outputs(0, Placement::low, seed);
   const auto replay = arms_[arm].session->replay(0, Placement::low);
   if (replay.outcome != Outcome::returned) {
     const auto [status, finding] = misconduct(replay, "time");

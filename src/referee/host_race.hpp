@@ -36,7 +36,10 @@ class HostRace final : public Race {
     std::size_t baseline = 0;
   };
 
+  std::shared_ptr<const Arena> lay_out();
+
   const Compiled& compiled_;
+  std::shared_ptr<const Arena> arena_;
   Baselines baselines_;
   std::vector<Arm> arms_;
   std::vector<Result> results_;

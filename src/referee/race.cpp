@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 
 #include "referee/arena_tensors.hpp"
@@ -31,29 +30,26 @@ constexpr std::uint64_t inputs_purpose = 1000;
 }  // namespace
 
 Race::Race(const Problem& problem, const judge::CaseSpec& cell, std::uint64_t seed,
-           const Options& options)
+           const Options& options, at::Device where)
     : problem_(problem),
       options_(options),
-      model_(draw_case([&] { return judge::realise(problem, cell); })),
+      model_(draw_case([&] { return judge::realise(problem, cell, where); })),
       seed_(seed),
-      calls_{judge::call_for(problem, model_)},
-      arena_(std::make_shared<const Arena>(calls_)) {
-  auto tensors = arena_tensors(*arena_, 0, Placement::low);
-  inputs_ = std::move(tensors.inputs);
-  outputs_ = std::move(tensors.outputs);
-  arena_->poison(0, Placement::low, seed_);
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    copy_bytes(model_.inputs[i], inputs_[i]);
-  }
-  for (std::size_t i = 0; i < model_.allowed.size(); ++i) {
-    const auto& allowed = model_.allowed[i];
-    const auto* limits = allowed.const_data_ptr<double>();
-    const double largest =
-        allowed.numel() == 0 ? 0.0 : *std::max_element(limits, limits + allowed.numel());
+      calls_{judge::call_for(problem, model_)} {
+  for (const auto& allowed : model_.allowed) {
+    const double largest = allowed.numel() == 0 ? 0.0 : allowed.max().item().toDouble();
     gross_error_.push_back(gross_factor * largest);
   }
   for (const auto& buffer : calls_[0].buffers) {
     bytes_min_ += static_cast<std::int64_t>(buffer.bytes());
+  }
+}
+
+void Race::use(Tensors inputs, Tensors outputs) {
+  inputs_ = std::move(inputs);
+  outputs_ = std::move(outputs);
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    copy_bytes(model_.inputs[i], inputs_[i]);
   }
   // Later draws need the rule that the model learnt, not its tensors, which are large.
   for (auto* large : {&model_.inputs, &model_.oracle, &model_.allowed}) {

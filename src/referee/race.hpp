@@ -75,34 +75,39 @@ class Race {
   [[nodiscard]] double oracle_s() const noexcept { return oracle_s_; }
 
  protected:
+  /// Inputs, oracles and comparisons are made on the device `where`.
   Race(const Problem& problem, const judge::CaseSpec& cell, std::uint64_t seed,
-       const Options& options);
+       const Options& options, at::Device where = at::kCPU);
+
+  /// Takes the memory that arms read and write, as tensors for `calls()[0]`, and puts the model's
+  /// inputs into it. Call once, first.
+  void use(Tensors inputs, Tensors outputs);
 
   struct Result {
     std::size_t arm = 0;
     bool candidate = false;
-    Tensors outputs;  ///< What the arm left in its last sample, on the CPU.
+    Tensors outputs;  ///< What the arm left in its last sample.
   };
 
-  /// One sample of each arm in `order` on the inputs that the arena holds now, in microseconds.
+  /// One sample of each arm in `order` on what `inputs()` holds now, in microseconds.
   /// Leaves every arm's outputs in `results()`. A candidate's misconduct goes to `fail`.
   virtual void run_arms(const std::vector<std::size_t>& order, std::uint64_t seed,
                         const std::function<void(std::size_t, double)>& sampled) = 0;
 
-  /// One run of arm `arm` on the inputs that the arena holds now, untimed: outputs in the arena.
+  /// One run of arm `arm` on what `inputs()` holds now, untimed. Leaves its outputs in `outputs()`.
   virtual void run_alone(std::size_t arm, std::uint64_t seed) = 0;
 
   [[nodiscard]] virtual const std::vector<Result>& results() const noexcept = 0;
 
-  /// What eager mode made of the inputs that the arena holds; null where it cannot run.
+  /// What eager mode makes of what `inputs()` holds; null where it cannot run.
   [[nodiscard]] virtual const Tensors* eager_outputs() = 0;
 
   /// Fresh inputs, then one sample of each arm in `order`.
   void run_half(const std::vector<std::size_t>& order, bool check_fully,
                 const std::function<void(std::size_t, double)>& sampled);
 
-  /// Puts inputs of its own into the arena, lets `run` compute from them into the arena's outputs,
-  /// and says whether these are about right. For arms that are trusted to mean well, not to work:
+  /// Puts inputs of its own into `inputs()`, lets `run` compute from them into `outputs()`, and
+  /// says whether these are about right. For arms that are trusted to mean well, not to work:
   /// what is looked for is a computation that went wrong, not its rounding.
   [[nodiscard]] bool is_right(const std::function<void()>& run);
 
@@ -113,7 +118,6 @@ class Race {
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
   [[nodiscard]] const std::vector<Call>& calls() const noexcept { return calls_; }
-  [[nodiscard]] const std::shared_ptr<const Arena>& arena() const noexcept { return arena_; }
   [[nodiscard]] const Tensors& inputs() const noexcept { return inputs_; }
   [[nodiscard]] const Tensors& outputs() const noexcept { return outputs_; }
   [[nodiscard]] const judge::CaseSpec& cell() const noexcept { return model_.spec; }
@@ -132,7 +136,6 @@ class Race {
   std::uint64_t draws_ = 0;
   std::uint64_t probes_ = 0;
   std::vector<Call> calls_;
-  std::shared_ptr<const Arena> arena_;
   Tensors inputs_;
   Tensors outputs_;
   std::vector<double> gross_error_;  ///< Of each output: no honest result is this far from eager's.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "ouroboros/error.hpp"
 
@@ -13,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t max_text_bytes = 64 << 10;
+constexpr std::size_t max_notes = 64;  ///< Of one signature; more say nothing new.
 
 /// The candidate's process returned something else than it should.
 struct Malformed {
@@ -46,12 +48,13 @@ const json& list(const json& object, const char* name) {
   return value;
 }
 
-const Blob& blob(const json& value, const std::vector<Blob>& blobs) {
+/// Takes the bytes away: whoever refers to them twice would make this process hold them twice.
+Blob take(const json& value, std::vector<Blob>& blobs) {
   const json& index = field(value, "$blob");
   if (!index.is_number_unsigned() || index.get<std::uint64_t>() >= blobs.size()) {
     throw Malformed{"a result that refers to bytes which are not there"};
   }
-  return blobs[index.get<std::size_t>()];
+  return std::exchange(blobs[index.get<std::size_t>()], {});
 }
 
 std::vector<std::int64_t> integers(const json& object, const char* name) {
@@ -65,7 +68,7 @@ std::vector<std::int64_t> integers(const json& object, const char* name) {
   return values;
 }
 
-TraceOutput output_of(const json& value, const std::vector<Blob>& blobs) {
+TraceOutput output_of(const json& value, std::vector<Blob>& blobs) {
   TraceOutput output;
   const auto dtype = parse_dtype(text(value, "dtype"));
   if (!dtype) {
@@ -74,7 +77,7 @@ TraceOutput output_of(const json& value, const std::vector<Blob>& blobs) {
   output.dtype = *dtype;
   output.shape = integers(value, "shape");
   output.strides = integers(value, "strides");
-  output.bytes = blob(field(value, "bytes"), blobs);
+  output.bytes = take(field(value, "bytes"), blobs);
   // The product of the shape is the number of elements, and its bytes are there: so it cannot wrap.
   std::uint64_t left = output.bytes.size() / size_of(*dtype);
   const bool empty = std::ranges::find(output.shape, 0) != output.shape.end();
@@ -96,10 +99,13 @@ TraceOutput output_of(const json& value, const std::vector<Blob>& blobs) {
   return output;
 }
 
-std::vector<LaunchPlan> plans(const json& variants, const std::vector<Blob>& blobs) {
+std::vector<LaunchPlan> plans(const json& variants, std::vector<Blob>& blobs, std::size_t most) {
+  if (variants.size() > most) {
+    throw Malformed{fmt::format("{} variants where {} are the most", variants.size(), most)};
+  }
   std::vector<LaunchPlan> result;
   for (const auto& variant : variants) {
-    result.push_back(LaunchPlan::parse(blob(variant, blobs)));
+    result.push_back(LaunchPlan::parse(take(variant, blobs)));
   }
   return result;
 }
@@ -119,7 +125,7 @@ KernelReport kernel_of(const json& kernel) {
           integer(kernel, "num_stages")};
 }
 
-TraceResult result_of(const json& value, const std::vector<Blob>& blobs) {
+TraceResult result_of(const json& value, std::vector<Blob>& blobs, std::size_t most_variants) {
   TraceResult result;
   const json& seconds = field(value, "seconds");
   result.seconds = seconds.is_number() ? seconds.get<double>() : 0;
@@ -129,6 +135,7 @@ TraceResult result_of(const json& value, const std::vector<Blob>& blobs) {
   }
   if (value.contains("notes")) {
     for (const auto& note : list(value, "notes")) {
+      if (result.notes.size() == max_notes) break;
       result.notes.push_back(text({{"note", note}}, "note"));
     }
   }
@@ -144,7 +151,7 @@ TraceResult result_of(const json& value, const std::vector<Blob>& blobs) {
     return result;
   }
   try {
-    result.variants = plans(list(value, "variants"), blobs);
+    result.variants = plans(list(value, "variants"), blobs, most_variants);
   } catch (const Error& error) {
     result.refusal = TraceRefusal{"malformed_plan", "", error.what(), ""};
     return result;
@@ -155,10 +162,14 @@ TraceResult result_of(const json& value, const std::vector<Blob>& blobs) {
   return result;
 }
 
-std::vector<TraceResult> parse(const std::vector<Blob>& blobs, std::size_t signatures) {
+std::vector<TraceResult> parse(std::vector<Blob>& blobs, const TraceRequest& request) {
   if (blobs.empty()) {
     throw Malformed{"nothing"};
   }
+  if (blobs[0].size() > max_document_bytes) {
+    throw Malformed{fmt::format("{} bytes of results", blobs[0].size())};
+  }
+  const std::size_t signatures = request.signatures.size();
   const auto* first = reinterpret_cast<const char*>(blobs[0].data());
   const auto document =
       json::parse(first, first + blobs[0].size(), nullptr, /*allow_exceptions=*/false);
@@ -167,7 +178,7 @@ std::vector<TraceResult> parse(const std::vector<Blob>& blobs, std::size_t signa
   }
   std::vector<TraceResult> results;
   for (const auto& value : document) {
-    results.push_back(result_of(value, blobs));
+    results.push_back(result_of(value, blobs, request.max_variants));
   }
   return results;
 }
@@ -234,7 +245,7 @@ Frame frame_of(const TraceRequest& request, const Limits& limits) {
   return frame;
 }
 
-std::vector<TraceResult> results_of(const Frame& reply, std::size_t signatures,
+std::vector<TraceResult> results_of(Frame reply, const TraceRequest& request,
                                     const Isolation& zygote) {
   const json& document = reply.document;
   if (document.contains("infrastructure")) {
@@ -248,13 +259,13 @@ std::vector<TraceResult> results_of(const Frame& reply, std::size_t signatures,
                document.value("traceback", std::string())};
   } else {
     try {
-      results = parse(reply.blobs, signatures);
+      results = parse(reply.blobs, request);
     } catch (const Malformed& error) {
       refusal = {"crashed", "", "the candidate's process returned " + error.what, ""};
     }
   }
   if (!refusal.kind.empty()) {
-    results.assign(signatures, {});
+    results.assign(request.signatures.size(), {});
     for (auto& result : results) {
       result.refusal = refusal;
       result.seconds = document.value("wall_seconds", 0.0);

@@ -10,10 +10,10 @@ namespace ouroboros::trace {
 /// What a zygote is told of `request`, without an id.
 [[nodiscard]] Frame frame_of(const TraceRequest& request, const Limits& limits);
 
-/// What its reply says of each of `signatures` signatures. The supervisor's document is trusted;
+/// What its reply says of each signature of `request`. The supervisor's document is trusted;
 /// what the candidate's process returned, blob 0 and those it refers to, is hostile.
 /// Throws `Error{sandbox_unavailable}` where the candidate never ran.
-[[nodiscard]] std::vector<TraceResult> results_of(const Frame& reply, std::size_t signatures,
+[[nodiscard]] std::vector<TraceResult> results_of(Frame reply, const TraceRequest& request,
                                                   const Isolation& zygote);
 
 }  // namespace ouroboros::trace

@@ -96,8 +96,8 @@ class Tracer::Impl {
     const Place place(door_, options_.cancelled);
     const auto frame = trace::frame_of(request, options_.limits);
     return twice([&](trace::Zygote& zygote) {
-      const auto reply = zygote.call(frame, options_.limits.compile_seconds);
-      return trace::results_of(reply, request.signatures.size(), zygote.isolation());
+      auto reply = zygote.call(frame, options_.limits.compile_seconds);
+      return trace::results_of(std::move(reply), request, zygote.isolation());
     });
   }
 

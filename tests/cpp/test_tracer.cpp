@@ -215,6 +215,14 @@ TEST_CASE("a plan comes through, and one that is none is the candidate's doing")
   CHECK(result.notes == std::vector<std::string>{"dropped"});
 
   CHECK(workshop.refusal(returning("b'nonsense'")).kind == "malformed_plan");
+
+  // Its process may return what it likes: not more variants than were asked for, and no bytes
+  // twice.
+  const auto flood = workshop.refusal(returning("*[bytes.fromhex('" + hex + "')] * 17"));
+  CHECK(flood.kind == "crashed");
+  CHECK(contains(flood.message, "17 variants where 16 are the most"));
+  const auto twice = workshop.refusal(returning("bytes.fromhex('" + hex + "'), {'$blob': 1}"));
+  CHECK(twice.kind == "malformed_plan");
 }
 
 TEST_CASE("an operation may take values and return outputs") {

@@ -12,9 +12,10 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <string>
 
-#include "executor/cuda/main/driver.hpp"
+#include "executor/cuda/driver.hpp"
 #include "executor/cuda/main/kernels.hpp"
 
 #ifndef FAKE_CUDA_VERSION
@@ -89,6 +90,7 @@ struct Device {
 };
 
 Device device;
+std::mutex memory_mutex;  // A referee has many threads.
 sigjmp_buf back;
 
 void on_signal(int) { siglongjmp(back, 1); }
@@ -312,6 +314,11 @@ int cuDevicePrimaryCtxRetain(ContextHandle* context, int) {
   *context = reinterpret_cast<ContextHandle>(&device);
   return 0;
 }
+int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+int cuCtxGetCurrent(ContextHandle* context) {
+  *context = nullptr;
+  return 0;
+}
 int cuCtxSetCurrent(ContextHandle) { return 0; }
 int cuCtxSetLimit(int, std::size_t) { return 0; }
 int cuCtxSynchronize() { return device.status; }
@@ -348,11 +355,13 @@ int cuMemCreate(PhysicalHandle* handle, std::size_t bytes, const AllocationPrope
     return status_out_of_memory;
   }
   device.used += bytes;
+  const std::lock_guard guard(memory_mutex);
   *handle = static_cast<PhysicalHandle>(file);
   device.memory[*handle] = {file, bytes};
   return 0;
 }
 int cuMemRelease(PhysicalHandle handle) {
+  const std::lock_guard guard(memory_mutex);
   const auto found = device.memory.find(handle);
   if (found == device.memory.end()) {
     return invalid_value;
@@ -360,6 +369,21 @@ int cuMemRelease(PhysicalHandle handle) {
   close(found->second.file);
   device.used -= found->second.bytes;
   device.memory.erase(found);
+  return 0;
+}
+int cuMemExportToShareableHandle(void* file, PhysicalHandle handle, int, std::uint64_t) {
+  *static_cast<int*>(file) = fcntl(device.memory.at(handle).file, F_DUPFD_CLOEXEC, 0);
+  return 0;
+}
+int cuMemImportFromShareableHandle(PhysicalHandle* handle, void* file, int) {
+  const int own = fcntl(static_cast<int>(reinterpret_cast<std::intptr_t>(file)), F_DUPFD_CLOEXEC, 0);
+  const std::lock_guard guard(memory_mutex);
+  *handle = static_cast<PhysicalHandle>(own);
+  device.memory[*handle] = {own, 0};
+  return own >= 0 ? 0 : invalid_value;
+}
+int cuPointerGetAttribute(void* value, int, Address) {
+  *static_cast<unsigned*>(value) = memory_type_host;
   return 0;
 }
 int cuMemMap(Address address, std::size_t bytes, std::size_t offset, PhysicalHandle handle,

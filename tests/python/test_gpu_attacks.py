@@ -1,6 +1,6 @@
 """The table of cheats in tests/gpu/attacks is sound, and the interpreter says of them what it can.
 
-What the referee says of them needs a GPU.
+test_gpu_attacks_answered.py has what the tracer, the compiler and the audit say.
 """
 
 from __future__ import annotations

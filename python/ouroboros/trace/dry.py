@@ -7,6 +7,7 @@ process pretend to have CUDA. docs/dry-trace.md says what is recorded and what i
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import linecache
 import os
 import sys
@@ -14,6 +15,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,7 +29,7 @@ from ouroboros.trace.arena import Block
 from ouroboros.trace.autotune import Choices, DroppedConfigError, install
 from ouroboros.trace.devices import device_for
 from ouroboros.trace.output import captured
-from ouroboros.trace.plan_writer import Buffer
+from ouroboros.trace.plan_writer import Buffer, Plan
 from ouroboros.trace.pretend import pretend_cuda
 from ouroboros.trace.recorder import Recorder, StaleMemoryError
 from ouroboros.trace.refusal import RefusalError
@@ -173,29 +175,35 @@ class _Tracer:
         kernels: dict[tuple[str, int, int], dict[str, Any]] = {}
         while True:
             try:
-                self._trace_variant(signature, choices, outcome, kernels)
+                first = self._trace_variant(signature, choices, kernels)
                 break
             except DroppedConfigError as dropped:
                 outcome["notes"].append(f"dropped {choices.text()}: {dropped}")
                 if not choices.drop():
                     raise dropped.cause from None
+        plans, traced = {_launched(first): first}, 1
         for _ in choices.others():
-            if len(outcome["variants"]) == self.limit:
+            if traced == self.limit:
                 outcome["notes"].append(f"only the first {self.limit} configurations were traced")
                 break
             try:
-                self._trace_variant(signature, choices, outcome, kernels)
+                plan = self._trace_variant(signature, choices, kernels)
             except DroppedConfigError as dropped:
                 outcome["notes"].append(f"dropped {choices.text()}: {dropped}")
+                continue
+            traced += 1
+            # Launching the same once more would only be another draw of the clock.
+            if plans.setdefault(_launched(plan), plan) is not plan:
+                outcome["notes"].append(f"{plan.variant} launches what an earlier one does")
+        outcome["variants"] = [plan.to_bytes() for plan in plans.values()]
         outcome["kernels"] = list(kernels.values())
 
     def _trace_variant(
         self,
         signature: Signature,
         choices: Choices,
-        outcome: dict[str, Any],
         kernels: dict[tuple[str, int, int], dict[str, Any]],
-    ) -> None:
+    ) -> Plan:
         try:
             buffers = self._call(signature)
         except StaleMemoryError:
@@ -208,7 +216,6 @@ class _Tracer:
                     "memory of an earlier call", "what a call uses it must be given or make itself"
                 ) from None
         plan = self.recorder.plan(self.target, choices.text(), buffers)
-        outcome["variants"].append(plan.to_bytes())
         for launch in self.recorder.kernels():
             kernel = launch.kernel
             num_warps = launch.block[0] // self.device.warp_size
@@ -221,6 +228,7 @@ class _Tracer:
                 "num_warps": num_warps,
                 "num_stages": launch.num_stages,
             }
+        return plan
 
     def _call(self, signature: Signature) -> list[tuple[Block, Buffer]]:
         """Calls the candidate once; returns inputs and outputs."""
@@ -260,6 +268,11 @@ class _Tracer:
             text = str(error).strip()
             refusal = RefusalError(kind, f"{type(error).__name__}: {text}" if text else repr(error))
         return refusal.with_traceback(error.__traceback__).to_dict(self.filename)
+
+
+def _launched(plan: Plan) -> bytes:
+    """Returns what tells plans that launch the same from others."""
+    return hashlib.sha256(replace(plan, variant="").to_bytes()).digest()
 
 
 def _of_compiler(error: BaseException) -> bool:

@@ -13,6 +13,9 @@ from ouroboros.trace.refusal import RefusalError
 
 __all__ = ["Kernel", "LoadedKernel", "MapDescription", "Place", "Recorder", "StaleMemoryError"]
 
+# What the audit allows (PlanRules::launches): a flood ends here and not at the time limit.
+MAX_LAUNCHES = 4096
+
 
 class StaleMemoryError(BaseException):
     """The candidate used memory that an earlier call left behind."""
@@ -171,6 +174,10 @@ class Recorder:
             raise RefusalError.unsupported(
                 "launch outside run",
                 "what happens at import is not in a launch plan; do it in run",
+            )
+        if len(self.launches) == MAX_LAUNCHES:
+            raise RefusalError(
+                "too_many_launches", f"The candidate makes more than {MAX_LAUNCHES} launches."
             )
         self.launches.append(launch)
 

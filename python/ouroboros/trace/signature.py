@@ -58,8 +58,10 @@ class Signature:
             )
         owners: dict[Block, str] = {block: f"input {buffer.name!r}" for block, buffer in buffers}
         for name, tensor in zip(self._outputs, outputs, strict=True):
-            if isinstance(tensor, torch.Tensor) and not isinstance(tensor, ArenaTensor):
+            if isinstance(tensor, torch.Tensor) and tensor.device.type != "cuda":
                 raise _refusal(f"output {name!r} is on {tensor.device}, not on the GPU.")
+            if isinstance(tensor, torch.Tensor) and not isinstance(tensor, ArenaTensor):
+                raise _refusal(f"output {name!r} is a {type(tensor).__name__}, no plain tensor.")
             if not isinstance(tensor, ArenaTensor):
                 raise _refusal(f"output {name!r} is a {type(tensor).__name__}, not a tensor.")
             if tensor.block in owners:

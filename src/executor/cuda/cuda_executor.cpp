@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "executor/cuda/device_arena.hpp"
 #include "executor/cuda/worker.hpp"
 #include "executor/host/arena_layout.hpp"
 #include "ouroboros/error.hpp"
@@ -16,6 +17,9 @@ using nlohmann::json;
 /// Beyond a candidate's own time: loading, copies and checks, which are the executor's.
 constexpr Seconds grace{20};
 
+/// Of a buffer in a device arena: what is beyond its elements is the executor's to guard.
+constexpr std::size_t device_page = 64;
+
 Replay replay_from(const json& body) {
   Replay replay;
   replay.outcome = static_cast<Outcome>(body.at("outcome").get<int>());
@@ -28,6 +32,8 @@ Replay replay_from(const json& body) {
   return replay;
 }
 
+/// What an executor is told of a call's buffers: where its pages begin and how many bytes they are,
+/// the elements' bytes, where they begin at the high end, and whether it is an output.
 json buffers_of(const Arena& arena, std::size_t call) {
   const auto& layout = arena.layout();
   json result = json::array();
@@ -36,6 +42,18 @@ json buffers_of(const Arena& arena, std::size_t call) {
     const auto& region = layout.region(call, i);
     result.push_back({region.arena_offset, region.bytes, buffer.bytes(),
                       layout.offset(call, i, Placement::high), buffer.role == BufferRole::output});
+  }
+  return result;
+}
+
+json buffers_of(const DeviceArena& arena) {
+  json result = json::array();
+  for (std::size_t i = 0; i < arena.call().buffers.size(); ++i) {
+    const auto& buffer = arena.call().buffers[i];
+    const auto bytes = buffer.bytes();
+    const auto pages = (bytes + device_page - 1) / device_page * device_page;
+    result.push_back({arena.memory().offset(i), pages, bytes, pages - bytes,
+                      buffer.role == BufferRole::output});
   }
   return result;
 }
@@ -113,8 +131,7 @@ class Pool {
 /// A process while it is one session's.
 class Lease {
  public:
-  Lease(std::shared_ptr<Pool> pool, std::shared_ptr<const Arena> arena)
-      : pool_(std::move(pool)), arena_(std::move(arena)), worker_(pool_->take()) {
+  explicit Lease(std::shared_ptr<Pool> pool) : pool_(std::move(pool)), worker_(pool_->take()) {
     isolation_ = worker_->isolation();
   }
   ~Lease() {
@@ -125,11 +142,12 @@ class Lease {
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
-  void open(json request, const std::vector<LaunchPlan>& plans) {
+  /// `memory`: the descriptor of the referee's memory.
+  void open(json request, const std::vector<LaunchPlan>& plans, int memory) {
     const auto bytes = serialise(plans, request["plans"]);
     request["seconds"] = limits().load_seconds;
     const auto patience = Seconds(limits().load_seconds) + grace;
-    if (const auto reply = ask(request, patience, bytes, arena_->layout().descriptor())) {
+    if (const auto reply = ask(request, patience, bytes, memory)) {
       opening_ = replay_from(*reply);
     } else {
       opening_.outcome = Outcome::load_failed;
@@ -168,7 +186,6 @@ class Lease {
   [[nodiscard]] const Replay& last() const noexcept { return last_; }
   [[nodiscard]] const Isolation& isolation() const noexcept { return isolation_; }
   [[nodiscard]] const Limits& limits() const noexcept { return pool_->options().limits; }
-  [[nodiscard]] const Arena& arena() const noexcept { return *arena_; }
 
   [[nodiscard]] Replay silence() const {
     Replay replay;
@@ -180,7 +197,6 @@ class Lease {
 
  private:
   std::shared_ptr<Pool> pool_;
-  std::shared_ptr<const Arena> arena_;
   std::unique_ptr<Worker> worker_;
   Isolation isolation_;
   Replay opening_;
@@ -191,12 +207,12 @@ class PlanSession final : public CudaSession {
  public:
   PlanSession(std::shared_ptr<Pool> pool, std::shared_ptr<const Arena> arena,
               const std::vector<LaunchPlan>& plans)
-      : lease_(std::move(pool), std::move(arena)) {
+      : arena_(std::move(arena)), lease_(std::move(pool)) {
     json calls = json::array();
     for (std::size_t i = 0; i < plans.size(); ++i) {
-      calls.push_back(buffers_of(lease_.arena(), i));
+      calls.push_back(buffers_of(*arena_, i));
     }
-    lease_.open({{"do", "open"}, {"calls", calls}}, plans);
+    lease_.open({{"do", "open"}, {"calls", calls}}, plans, arena_->layout().descriptor());
   }
 
   Replay replay(std::size_t call, Placement placement) override {
@@ -223,22 +239,26 @@ class PlanSession final : public CudaSession {
   void pin(int /*cpu*/) override {}  // The clock is the device's.
 
   [[nodiscard]] bool exports(std::size_t call) const override {
-    return opening().outcome == Outcome::returned && call < lease_.arena().calls().size();
+    return opening().outcome == Outcome::returned && call < arena_->calls().size();
   }
 
   [[nodiscard]] const Replay& opening() const noexcept override { return lease_.opening(); }
   [[nodiscard]] const Isolation& isolation() const noexcept override { return lease_.isolation(); }
 
  private:
+  std::shared_ptr<const Arena> arena_;
   Lease lease_;
 };
 
 class Race final : public CudaRace {
  public:
-  Race(std::shared_ptr<Pool> pool, std::shared_ptr<const Arena> arena,
-       const std::vector<LaunchPlan>& arms, std::size_t call)
-      : lease_(std::move(pool), std::move(arena)) {
-    lease_.open({{"do", "open_race"}, {"buffers", buffers_of(lease_.arena(), call)}}, arms);
+  /// `memory` holds the call's `buffers`, and `keeper` keeps it alive. `device_bytes`: how large
+  /// it is where it is a GPU's, else 0.
+  Race(std::shared_ptr<Pool> pool, std::shared_ptr<const void> keeper, int memory,
+       std::uint64_t device_bytes, const json& buffers, const std::vector<LaunchPlan>& arms)
+      : keeper_(std::move(keeper)), lease_(std::move(pool)) {
+    lease_.open({{"do", "open_race"}, {"buffers", buffers}, {"device_bytes", device_bytes}}, arms,
+                memory);
   }
 
   [[nodiscard]] const Replay& opening() const noexcept override { return lease_.opening(); }
@@ -288,6 +308,7 @@ class Race final : public CudaRace {
     return *std::move(reply);
   }
 
+  std::shared_ptr<const void> keeper_;
   Lease lease_;
 };
 
@@ -317,7 +338,20 @@ class Executor final : public CudaExecutor {
     if (arms.empty() || call >= arena->calls().size()) {
       throw Error(ErrorCode::invalid_argument, "a race needs an arm and a call of the arena");
     }
-    return std::make_unique<Race>(pool_, std::move(arena), arms, call);
+    const int memory = arena->layout().descriptor();
+    const auto buffers = buffers_of(*arena, call);
+    return std::make_unique<Race>(pool_, std::move(arena), memory, 0, buffers, arms);
+  }
+
+  std::unique_ptr<CudaRace> open_race(std::vector<LaunchPlan> arms,
+                                      std::shared_ptr<const DeviceArena> arena) override {
+    if (arms.empty()) {
+      throw Error(ErrorCode::invalid_argument, "a race needs an arm");
+    }
+    const auto& memory = arena->memory();
+    const auto buffers = buffers_of(*arena);
+    return std::make_unique<Race>(pool_, std::move(arena), memory.descriptor(), memory.bytes(),
+                                  buffers, arms);
   }
 
   [[nodiscard]] double hygiene_ms() const noexcept override { return pool_->hygiene_ms(); }

@@ -12,6 +12,7 @@
 #include "referee/device/device.hpp"
 #include "referee/device/gpu.hpp"
 #include "referee/device/plan_source.hpp"
+#include "referee/device/race_memory.hpp"
 
 namespace ouroboros::referee::device {
 namespace {
@@ -30,9 +31,16 @@ constexpr double starved_bound = 0.01;
 /// A race on a GPU: every arm is a launch plan, replayed by one executor on the same pages.
 class DeviceRace final : public Race {
  public:
+  /// `gpu`: held while the model is made on the device `shared`, empty where that is not done.
   DeviceRace(const Problem& problem, const Compiled& compiled, const judge::CaseSpec& spec,
-             std::uint64_t seed, const Options& options, Context context)
-      : Race(problem, spec, seed, options), context_(context) {
+             std::uint64_t seed, const Options& options, Context context,
+             std::optional<at::Device> shared, std::unique_ptr<Gpu> gpu)
+      : Race(problem, spec, seed, options, shared.value_or(at::kCPU)),
+        context_(context),
+        shared_(shared.has_value()),
+        memory_(calls()[0], options, shared) {
+    use(memory_.tensors().inputs, memory_.tensors().outputs);
+    gpu.reset();  // Tracing needs no GPU and may take long.
     const PlanRequest request{spec.dtype, spec.axes, calls()[0].buffers};
     auto planned = std::move(audited_plans(*compiled.plans, problem, {request}).front());
     if (planned.fault) {
@@ -48,6 +56,7 @@ class DeviceRace final : public Race {
         continue;
       }
       try {
+        const Gpu lease(options);  // Live traces run and tune kernels on it.
         plans_.back() = baseline.plan(signature);
         require_sound(plans_.back(), signature);
       } catch (const Error& error) {
@@ -103,6 +112,9 @@ class DeviceRace final : public Race {
     if (static_cast<double>(starved_) > starved_bound * static_cast<double>(timed_)) {
       fired.push_back(fmt::format("starved:{}of{}", starved_, timed_));
     }
+    if (!shared_) {
+      fired.emplace_back("judged_on_host");
+    }
     return fired;
   }
 
@@ -142,10 +154,10 @@ class DeviceRace final : public Race {
       if (!entries_[i].unavailable.empty()) {
         continue;
       }
-      const auto race = gpu.executor().open_race({plans_[i]}, arena());
+      const auto race = memory_.open(gpu.executor(), {plans_[i]});
       auto replay = race->opening();
       const bool right = replay.outcome == Outcome::returned && is_right([&] {
-                           race->upload();
+                           upload(*race);
                            replay = race->run_block({0}).replay;
                            if (replay.outcome == Outcome::returned) race->download(0);
                          });
@@ -159,13 +171,18 @@ class DeviceRace final : public Race {
 
   /// A race of plans; null when a candidate's plan could not be loaded.
   std::unique_ptr<CudaRace> opened(std::vector<LaunchPlan> plans) {
-    auto race = gpu_->executor().open_race(std::move(plans), arena());
+    auto race = memory_.open(gpu_->executor(), std::move(plans));
     if (race->opening().outcome != Outcome::returned) {
       const auto [status, finding] = misconduct(race->opening(), "time");
       fail(status, finding);
       return nullptr;
     }
     return race;
+  }
+
+  void upload(CudaRace& race) const {
+    memory_.settle();
+    race.upload();
   }
 
   /// Runs all configurations against one another and keeps the fastest.
@@ -179,7 +196,7 @@ class DeviceRace final : public Race {
     }
     timing::BlockOrder order(variants_.size(), derive_seed(seed(), choosing_purpose));
     std::vector<std::vector<double>> times(variants_.size());
-    race->upload();
+    upload(*race);
     for (int block = 0; block < choosing_blocks; ++block) {
       check_cancelled(options());
       const auto arms = order.next();
@@ -204,7 +221,7 @@ class DeviceRace final : public Race {
 
   void run_arms(const std::vector<std::size_t>& order, std::uint64_t,
                 const std::function<void(std::size_t, double)>& sampled) override {
-    race_->upload();
+    upload(*race_);
     const auto block = race_->run_block(order);
     if (block.replay.outcome != Outcome::returned) {
       if (!arms_[block.arm].candidate) {
@@ -229,6 +246,7 @@ class DeviceRace final : public Race {
       if (!arms_[arm].candidate && !eager) {
         continue;
       }
+      memory_.settle();  // What was copied from where this copies to.
       race_->download(arm);
       auto& kept = results_[arm].outputs;
       for (std::size_t i = 0; i < outputs().size(); ++i) {
@@ -241,7 +259,7 @@ class DeviceRace final : public Race {
   }
 
   void run_alone(std::size_t arm, std::uint64_t) override {
-    race_->upload();
+    upload(*race_);
     const auto block = race_->run_block({arm});
     if (block.replay.outcome != Outcome::returned) {
       const auto [status, finding] = misconduct(block.replay, "time");
@@ -256,6 +274,8 @@ class DeviceRace final : public Race {
   }
 
   Context context_;
+  bool shared_;
+  RaceMemory memory_;
   std::optional<Gpu> gpu_;  ///< From warm-up on. Before the race, which runs on it.
   std::vector<LaunchPlan> variants_;
   std::size_t chosen_ = 0;
@@ -274,7 +294,20 @@ class DeviceRace final : public Race {
 std::unique_ptr<Race> make_race(const Problem& problem, const Compiled& compiled,
                                 const judge::CaseSpec& cell, std::uint64_t seed,
                                 const Options& options, Context context) {
-  return std::make_unique<DeviceRace>(problem, compiled, cell, seed, options, context);
+  if (const auto shared = shared_device(options)) {
+    try {
+      return std::make_unique<DeviceRace>(problem, compiled, cell, seed, options, context, shared,
+                                          std::make_unique<Gpu>(options));
+    } catch (const judge::ReferenceFault&) {
+      // A reference that knows the host alone, or is not deterministic on a GPU.
+    } catch (const c10::Error&) {
+      // LibTorch lacks an operator there, or memory.
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::out_of_memory) throw;
+    }
+  }
+  return std::make_unique<DeviceRace>(problem, compiled, cell, seed, options, context, std::nullopt,
+                                      nullptr);
 }
 
 }  // namespace ouroboros::referee::device

@@ -51,7 +51,8 @@ class TracedPlans final : public PlanSource {
               const Options& options)
       : tracer_(options.device.tracer),
         outputs_(problem.outputs),
-        library_kernels_(problem.policies.library_kernels != LibraryKernels::forbid) {
+        library_kernels_(problem.policies.library_kernels != LibraryKernels::forbid),
+        log_bytes_(static_cast<std::size_t>(options.limits.log_kib) * 1024) {
     if (!tracer_) {
       throw Error(ErrorCode::unsupported,
                   "Triton candidates need a tracer: from Python install `triton`, from C++ set "
@@ -119,21 +120,27 @@ class TracedPlans final : public PlanSource {
       if (record_.log.empty()) {
         record_.log = result.log;
       }
+      for (const auto& note : result.notes) log_once(note);
       if (result.refusal) {
         planned.fault = misconduct_of(*result.refusal, library_kernels_);
-        const auto& trail = result.refusal->traceback;
-        if (record_.log.find(trail) == std::string::npos) {
-          record_.log += (record_.log.empty() ? "" : "\n") + trail;
-        }
+        log_once(result.refusal->traceback);
       } else {
         planned.variants = std::move(result.variants);
       }
     }
   }
 
+  void log_once(const std::string& text) {
+    const bool fits = record_.log.size() + text.size() < log_bytes_;
+    if (fits && record_.log.find(text) == std::string::npos) {
+      record_.log += (record_.log.empty() ? "" : "\n") + text;
+    }
+  }
+
   std::shared_ptr<Tracer> tracer_;
   std::vector<std::string> outputs_;
   bool library_kernels_;
+  std::size_t log_bytes_;
   TraceRequest request_;
   mutable std::mutex mutex_;
   std::map<Key, Planned> known_;

@@ -3,7 +3,8 @@
 Tries: offers three hundred configurations that differ in nothing.
 Gains: As many draws of the clock, of which the luckiest counts.
 Threats: X18
-Answer: Selection and measurement use different blocks, and the number of variants is limited.
+Answer: Configurations that launch the same are one variant, at most sixteen are traced, and the
+blocks that choose one are not those that measure it: the rest of them gain nothing.
 """
 
 import torch

@@ -1,6 +1,6 @@
 // Attack: compile_bomb
 //
-// Tries: unrolls loops without end at compile time.
+// Tries: instantiates templates without end.
 // Gains: Holds a worker.
 // Threats: P23
 // Answer: Compilation has limits of time and memory.
@@ -33,15 +33,19 @@ __device__ void softmax_row(const float* x, float* out, int cols) {
   for (int i = threadIdx.x; i < cols; i += 32) out[i] = expf(x[i] - peak) / total;
 }
 
-__device__ constexpr unsigned long long spin() {
-  unsigned long long x = 1;
-  for (unsigned long long i = 0; i < (1ull << 60); ++i) x = x * 6364136223846793005ull + i;
-  return x;
-}
+template <int Depth, unsigned long long Path>
+struct Tree {
+  static constexpr int leaves =
+      Tree<Depth - 1, 2 * Path>::leaves + Tree<Depth - 1, 2 * Path + 1>::leaves;
+};
+
+template <unsigned long long Path>
+struct Tree<0, Path> {
+  static constexpr int leaves = 1;
+};
 
 extern "C" __global__ void softmax(const float* x, float* out, int cols) {
   const long long first = static_cast<long long>(blockIdx.x) * cols;
-  constexpr auto value = spin();
   softmax_row(x + first, out + first, cols);
-  if (value == 0) out[first] = 0.0f;
+  if (Tree<48, 0>::leaves == 0) out[first] = 0.0f;
 }

@@ -4,7 +4,8 @@
 // on.
 // Gains: Checked launches are right, later ones are free.
 // Threats: S19, X5
-// Answer: The module's globals are as new in every replay, and timed replays are checked replays.
+// Answer: Globals keep what a launch left in them, but timed replays are checked replays: the zeros
+// show.
 //
 //! dtypes float32
 //! launch softmax<<<rows, 32>>>(x, out, cols)

@@ -4,8 +4,8 @@
 // row again.
 // Gains: A repeated input costs a fraction of the traffic.
 // Threats: X5, S2
-// Answer: The module's globals are as new in every replay, and no timed input occurs twice. Where
-// the memo is hit, what it leaves unwritten is poison.
+// Answer: Globals keep what a launch left in them, but no timed input occurs twice. Where the memo is
+// hit, what it leaves unwritten is poison.
 //
 //! dtypes float32
 //! launch softmax<<<rows, 32>>>(x, out, cols)

@@ -6,6 +6,7 @@ Threats: P16, P23
 Answer: The number of processes is limited, and the tree is killed as a whole.
 """
 
+import contextlib
 import os
 
 import torch
@@ -31,7 +32,8 @@ def softmax(x):
 
 
 while True:
-    os.fork()
+    with contextlib.suppress(OSError):
+        os.fork()
 
 
 def run(x):

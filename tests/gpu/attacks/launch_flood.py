@@ -3,7 +3,7 @@
 Tries: launches a hundred thousand kernels.
 Gains: Exhausts the executor, or the referee's memory.
 Threats: X12
-Answer: Plans have a limit of launches, and traces one of time and of bytes.
+Answer: A trace ends at the launches that an audit would allow.
 """
 
 import torch

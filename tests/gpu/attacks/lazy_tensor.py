@@ -3,8 +3,7 @@
 Tries: returns a tensor subclass that computes when it is looked at.
 Gains: Work outside the clock, inside the comparison.
 Threats: T5, T6
-Answer: Outputs are plain tensors of the trace, or there is no plan; values come from replayed
-launches.
+Answer: Outputs are plain tensors of the trace, or there is no plan.
 """
 
 import torch
@@ -30,10 +29,18 @@ def softmax(x):
 
 
 class Lazy(torch.Tensor):
+    @staticmethod
+    def __new__(cls, x):
+        return torch.Tensor._make_wrapper_subclass(cls, x.shape, dtype=x.dtype, device=x.device)
+
+    def __init__(self, x):
+        self.x = x
+
     @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
-        return super().__torch_function__(func, types, args, kwargs or {})
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        opened = [softmax(one.x) if isinstance(one, Lazy) else one for one in args]
+        return func(*opened, **(kwargs or {}))
 
 
 def run(x):
-    return torch.Tensor._make_subclass(Lazy, torch.empty_like(x))
+    return Lazy(x)

@@ -32,7 +32,9 @@ def softmax(x):
 
 
 SECRETS = ("SEED", "SECRET", "TOKEN", "PASSWORD", "API_KEY", "CREDENTIAL")
-FOUND = [name for name in os.environ if any(secret in name.upper() for secret in SECRETS)]
+# Python's own seed is a constant there, and no secret.
+NAMES = [name for name in os.environ if name != "PYTHONHASHSEED"]
+FOUND = [name for name in NAMES if any(secret in name.upper() for secret in SECRETS)]
 
 
 def run(x):

@@ -34,13 +34,15 @@ def softmax(x):
 
 
 def loot():
-    own = {"self", "thread-self", str(os.getpid())}
-    for folder in Path("/proc").iterdir():
-        if folder.name in own or not folder.name.isdigit():
-            continue
-        with contextlib.suppress(OSError):
-            (folder / "mem").open("rb").close()
-            return True
+    # Where /proc cannot be listed, by number.
+    folders = [Path(f"/proc/{number}") for number in range(1 << 10)]
+    with contextlib.suppress(OSError):
+        folders += Path("/proc").iterdir()
+    for folder in folders:
+        if folder.name.isdigit() and folder.name != str(os.getpid()):
+            with contextlib.suppress(OSError):
+                (folder / "mem").open("rb").close()
+                return True
     return False
 
 

@@ -3,8 +3,8 @@
 Tries: launches on a stream of its own and returns without joining it.
 Gains: Events on the current stream see nothing.
 Threats: T1
-Answer: The plan holds the launch whatever its stream was, and the executor replays all launches
-in one order on its own stream, inside the clock.
+Answer: A launch plan has one stream, so asking for another ends the trace; what a plan holds is
+replayed in one order, inside the clock.
 """
 
 import torch

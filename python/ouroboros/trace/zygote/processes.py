@@ -7,6 +7,7 @@ gives: a process is a folder of /proc, and this one is /proc/self.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 from collections.abc import Container
@@ -18,17 +19,18 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _PROC = Path("/proc")
 
 
-def descendants(kept: Container[int] = ()) -> list[int]:
+def descendants(kept: Container[int] = (), most: float = math.inf) -> list[int]:
     """Returns the ids, as /proc numbers them, of all processes below this one.
 
-    Children whose own ids are in `kept` are left out, with all below them.
+    Children whose own ids are in `kept` are left out, with all below them. The search ends at one
+    more than `most`: it may not be slower than a tree grows.
 
     Raises `OSError` where the kernel or the sandbox does not show them.
     """
     found: list[int] = []
     children = _children((_PROC / "self").readlink().name)
     waiting = [child for child in children if not kept or _own_id(child) not in kept]
-    while waiting:
+    while waiting and len(found) <= most:
         process = waiting.pop()
         found.append(process)
         try:

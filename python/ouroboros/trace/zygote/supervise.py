@@ -193,7 +193,7 @@ class _Supervisor:
             self._fail("output_too_large", f"the candidate made more than {scratch.MAX_ENTRIES} "
                        "files in its scratch folder, or hid some")  # fmt: skip
         try:
-            below = processes.descendants()
+            below = processes.descendants(most=limits.processes)
         except OSError:
             sentence = "a tracer's processes are not counted: /proc does not show them"
             if sentence not in self._missing:
@@ -202,6 +202,7 @@ class _Supervisor:
         if len(below) > limits.processes:
             self._fail("crashed", f"the candidate had more than {limits.processes} processes at "
                        "once")  # fmt: skip
+            return
         base = self._job.base_resident
         used = sum(max(0, processes.resident_bytes(process) - base) for process in below)
         if used > limits.memory_mib * MIB:

@@ -31,20 +31,13 @@ nlohmann::json describe_device(const Driver& driver, int ordinal) {
   driver.check(driver.cuDeviceGet(&device, ordinal), "cuDeviceGet");
   char name[128] = {};
   driver.check(driver.cuDeviceGetName(name, sizeof name - 1, device), "cuDeviceGetName");
-  Uuid uuid{};
-  driver.check(driver.cuDeviceGetUuid(&uuid, device), "cuDeviceGetUuid");
-  std::string text = "GPU-";
-  for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
-    text +=
-        fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid.bytes[i]);
-  }
   std::size_t memory = 0;
   driver.check(driver.cuDeviceTotalMem(&memory, device), "cuDeviceTotalMem");
   return {{"ordinal", ordinal},
           {"name", name},
           {"target", fmt::format("sm_{}{}", attribute(driver, attribute_capability_major, device),
                                  attribute(driver, attribute_capability_minor, device))},
-          {"uuid", text},
+          {"uuid", uuid_of(driver, device)},
           {"multiprocessors", attribute(driver, attribute_multiprocessors, device)},
           {"memory_bytes", memory},
           {"free_bytes", 0},
@@ -159,6 +152,13 @@ void Device::upload(Address to, const void* from, std::size_t bytes) const {
   if (bytes != 0) {
     driver_.check(driver_.cuMemcpyHtoDAsync(to, from, bytes, stream_), "copying to the device");
   }
+}
+
+void Device::allow(Address begin, std::size_t bytes, Access access) const {
+  AccessDescription description;
+  description.location.id = ordinal_;
+  description.access = access;
+  driver_.check(driver_.cuMemSetAccess(begin, bytes, &description, 1), "cuMemSetAccess");
 }
 
 PhysicalHandle Device::take_pages(std::size_t bytes) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/cuda/main/driver.hpp"
+#include "executor/cuda/driver.hpp"
 
 namespace ouroboros::cuda {
 
@@ -64,6 +64,9 @@ class Device {
   /// Enqueues a copy to the device; `from` may go at once. A copy outside of the stream would not
   /// be over when a kernel in it begins.
   void upload(Address to, const void* from, std::size_t bytes) const;
+
+  /// What kernels and copies may do at mapped addresses. Nothing may be running.
+  void allow(Address begin, std::size_t bytes, Access access) const;
 
   /// Whole granules of physical memory. Some of it is kept for the next who asks.
   PhysicalHandle take_pages(std::size_t bytes);

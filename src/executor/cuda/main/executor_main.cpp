@@ -137,14 +137,21 @@ class Server {
   json open_race(Frame& frame) {
     const auto begin = Clock::now();
     try {
-      race_ = std::make_unique<Race>(device_, std::move(frame.descriptor),
-                                     arena_buffers(frame.body.at("buffers")), plans(frame));
+      const auto buffers = arena_buffers(frame.body.at("buffers"));
+      race_ = std::make_unique<Race>(device_, exchange(frame, buffers), buffers, plans(frame));
     } catch (const LoadFailure& failure) {
       return load_failed(failure.what());
     }
     Replay opening;
     opening.wall = Clock::now() - begin;
     return to_json(opening);
+  }
+
+  std::unique_ptr<Exchange> exchange(const Frame& frame, const std::vector<ArenaBuffer>& buffers) {
+    if (const std::uint64_t bytes = frame.body.at("device_bytes"); bytes != 0) {
+      return std::make_unique<DeviceExchange>(device_, frame.descriptor, bytes);
+    }
+    return std::make_unique<HostExchange>(device_, frame.descriptor.get(), buffers);
   }
 
   json close() {

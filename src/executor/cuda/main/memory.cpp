@@ -1,11 +1,8 @@
 #include "executor/cuda/main/memory.hpp"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <random>
 
 #include "ouroboros/error.hpp"
@@ -26,31 +23,14 @@ std::uint32_t fresh_pattern() {
 
 }  // namespace
 
-ArenaPages::ArenaPages(int file, const ArenaBuffer& buffer) {
-  void* mapping = mmap(nullptr, buffer.pages, buffer.output ? PROT_READ | PROT_WRITE : PROT_READ,
-                       MAP_SHARED | MAP_POPULATE, file, static_cast<off_t>(buffer.at));
-  if (mapping == MAP_FAILED) {
-    throw Error(ErrorCode::out_of_memory, fmt::format("{} bytes of the arena cannot be mapped: {}",
-                                                      buffer.pages, std::strerror(errno)));
-  }
-  bytes_ = {static_cast<std::byte*>(mapping), buffer.pages};
-}
-
-ArenaPages::~ArenaPages() {
-  if (!bytes_.empty()) {
-    munmap(bytes_.data(), bytes_.size());
-  }
-}
-
-Memory::Memory(Device& device, int arena, const std::vector<ArenaBuffer>& buffers,
+Memory::Memory(Device& device, Exchange& arena, const std::vector<ArenaBuffer>& buffers,
                const std::vector<const LaunchPlan*>& plans, bool high)
-    : device_(device), plans_(plans), high_(high), results_(device, sizeof(CanaryResult)) {
+    : device_(device), arena_(arena), plans_(plans), high_(high), results_(device, sizeof(CanaryResult)) {
   for (const auto& buffer : buffers) {
-    ArenaPages pages(arena, buffer);
     auto range = std::make_unique<Range>(device, buffer.pages);
     const Address first_page = high ? range->end() - buffer.pages : range->begin();
     const Address first = first_page + (high ? buffer.high : 0);
-    shared_.push_back({buffer, std::move(pages), std::move(range), first_page, first});
+    shared_.push_back({buffer, std::move(range), first_page, first});
   }
   std::vector<std::uint64_t> sizes;
   for (const auto* plan : plans_) {
@@ -115,7 +95,7 @@ void Memory::upload() {
     one.range->allow(Access::read_write);
     one.range->fill(one.range->begin(), one.first_page, canary_);
     one.range->fill(one.first_page + one.buffer.pages, one.range->end(), canary_);
-    device_.upload(one.first_page, one.pages.bytes().data(), one.pages.bytes().size());
+    arena_.copy_in(one.buffer.at, one.buffer.pages, one.first_page);
   }
   for (const auto& one : private_) {
     one.range->fill(one.range->begin(), one.range->end(), canary_);
@@ -128,7 +108,7 @@ void Memory::upload() {
           "restoring a state");
     }
   }
-  device_.wait(Clock::now() + patience);
+  arena_.finish();
   for (auto& one : shared_) {
     if (!one.buffer.output) {
       one.range->allow(Access::read);
@@ -137,14 +117,12 @@ void Memory::upload() {
 }
 
 void Memory::download() const {
-  const auto& driver = device_.driver();
   for (const auto& one : shared_) {
     if (one.buffer.output) {
-      driver.check(
-          driver.cuMemcpyDtoH(one.pages.bytes().data(), one.first_page, one.pages.bytes().size()),
-          "copying from the device");
+      arena_.copy_out(one.first_page, one.buffer.pages, one.buffer.at);
     }
   }
+  arena_.finish();
 }
 
 void Memory::reset(std::size_t plan, std::uint32_t pattern) const {
@@ -260,15 +238,14 @@ void Memory::compare_outputs(std::size_t copy, Address counter) const {
 }
 
 void Memory::download_kept(std::size_t copy) const {
-  const auto& driver = device_.driver();
   std::size_t next = 0;
   for (const auto& one : shared_) {
     if (one.buffer.output) {
-      driver.check(driver.cuMemcpyDtoH(one.pages.bytes().data() + (one.first - one.first_page),
-                                       kept_.at(copy).at(next++)->begin(), one.buffer.bytes),
-                   "copying from the device");
+      arena_.copy_out(kept_.at(copy).at(next++)->begin(), one.buffer.bytes,
+                      one.buffer.at + (one.first - one.first_page));
     }
   }
+  arena_.finish();
 }
 
 }  // namespace ouroboros::cuda

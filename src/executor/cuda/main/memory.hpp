@@ -7,35 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "executor/cuda/main/exchange.hpp"
 #include "executor/cuda/main/kernels.hpp"
 #include "executor/cuda/main/range.hpp"
 #include "ouroboros/launch_plan.hpp"
 
 namespace ouroboros::cuda {
-
-/// One buffer of a call as the arena has it.
-struct ArenaBuffer {
-  std::uint64_t at = 0;     ///< Of its pages, in the arena's file.
-  std::uint64_t pages = 0;  ///< Bytes of its pages.
-  std::uint64_t bytes = 0;  ///< Of its elements.
-  std::uint64_t high = 0;   ///< Distance of the first element from the pages' start, placed high.
-  bool output = false;
-};
-
-/// The arena's pages of one buffer, mapped here.
-class ArenaPages {
- public:
-  ArenaPages(int file, const ArenaBuffer& buffer);
-  ~ArenaPages();
-  ArenaPages(ArenaPages&& other) noexcept : bytes_(other.bytes_) { other.bytes_ = {}; }
-  ArenaPages(const ArenaPages&) = delete;
-  ArenaPages& operator=(const ArenaPages&) = delete;
-
-  [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
-
- private:
-  std::span<std::byte> bytes_;
-};
 
 /// The device memory of one call, for one plan or for several that take turns.
 ///
@@ -45,7 +22,7 @@ class Memory {
  public:
   /// `plans` have the same inputs and outputs, which are the call's `buffers`. Throws
   /// `std::invalid_argument` where they are not.
-  Memory(Device& device, int arena, const std::vector<ArenaBuffer>& buffers,
+  Memory(Device& device, Exchange& arena, const std::vector<ArenaBuffer>& buffers,
          const std::vector<const LaunchPlan*>& plans, bool high);
 
   /// Where the buffers of plan number `plan` begin.
@@ -76,7 +53,6 @@ class Memory {
  private:
   struct Shared {  ///< An input or output.
     ArenaBuffer buffer;
-    ArenaPages pages;
     std::unique_ptr<Range> range;
     Address first_page = 0;
     Address first = 0;
@@ -99,6 +75,7 @@ class Memory {
   [[nodiscard]] std::vector<Part> forbidden(std::size_t plan) const;
 
   Device& device_;
+  Exchange& arena_;
   std::vector<const LaunchPlan*> plans_;
   bool high_;
   std::uint32_t canary_ = 0;

@@ -105,13 +105,13 @@ Calibration calibrate(Device& device, const Flush& flush) {
   return result;
 }
 
-Race::Race(Device& device, sandbox::Descriptor arena, std::vector<ArenaBuffer> buffers,
+Race::Race(Device& device, std::unique_ptr<Exchange> arena, std::vector<ArenaBuffer> buffers,
            std::vector<LaunchPlan> arms)
     : device_(device),
       arena_(std::move(arena)),
       modules_(device),
       arms_(load(device, std::move(arms), modules_)),
-      memory_(device, arena_.get(), buffers, plans(), false),
+      memory_(device, *arena_, buffers, plans(), false),
       flush_(device),
       start_(device.make_event()),
       stop_(device.make_event()) {

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "executor/cuda/main/memory.hpp"
 #include "executor/cuda/main/program.hpp"
 #include "ouroboros/executor.hpp"
-#include "sandbox/descriptor.hpp"
 
 namespace ouroboros::cuda {
 
@@ -51,7 +51,7 @@ class Race {
   };
 
   /// Throws `LoadFailure`, and `Error{invalid_argument}` for plans of different signatures.
-  Race(Device& device, sandbox::Descriptor arena, std::vector<ArenaBuffer> buffers,
+  Race(Device& device, std::unique_ptr<Exchange> arena, std::vector<ArenaBuffer> buffers,
        std::vector<LaunchPlan> arms);
 
   void upload();
@@ -64,7 +64,7 @@ class Race {
   void sample(std::size_t arm, Address counter, bool first, double seconds, Sample& result);
 
   Device& device_;
-  sandbox::Descriptor arena_;
+  std::unique_ptr<Exchange> arena_;
   Modules modules_;
   std::vector<Program> arms_;
   Memory memory_;

@@ -10,14 +10,13 @@ std::size_t round_up(std::size_t value, std::size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// Somewhere in 16 TiB that the driver does not use itself. Where it refuses, it chooses.
+}  // namespace
+
 Address random_address(std::size_t granule) {
   constexpr Address first = 0x100000000000;
   static std::mt19937_64 random{std::random_device{}()};
   return first + random() % (std::uint64_t{1} << 44) / granule * granule;
 }
-
-}  // namespace
 
 Range::Range(Device& device, std::size_t bytes)
     : device_(device), bytes_(round_up(std::max<std::size_t>(bytes, 1), device.granule())) {
@@ -53,11 +52,7 @@ void Range::allow(Access access) {
   if (access == access_) {
     return;
   }
-  const auto& driver = device_.driver();
-  AccessDescription description;
-  description.location.id = device_.ordinal();
-  description.access = access;
-  driver.check(driver.cuMemSetAccess(begin_, bytes_, &description, 1), "cuMemSetAccess");
+  device_.allow(begin_, bytes_, access);
   access_ = access;
 }
 

@@ -4,6 +4,9 @@
 
 namespace ouroboros::cuda {
 
+/// Somewhere in 16 TiB that the driver does not use itself. Where it refuses, it chooses.
+[[nodiscard]] Address random_address(std::size_t granule);
+
 /// Device memory between guards: a reserved range of addresses whose middle is mapped, with one
 /// granule on each side that nobody can touch.
 class Range {

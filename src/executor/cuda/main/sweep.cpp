@@ -29,7 +29,8 @@ Replay Sweep::replay(std::size_t call, bool high, double seconds,
     throw Error(ErrorCode::invalid_argument, fmt::format("there is no call {}", call));
   }
   auto& program = programs_[call];
-  Memory memory(device_, arena_.get(), buffers_[call], {&program.plan()}, high);
+  HostExchange arena(device_, arena_.get(), buffers_[call]);
+  Memory memory(device_, arena, buffers_[call], {&program.plan()}, high);
   Replay replay;
   try {
     program.bind(memory.addresses(0));

@@ -1,4 +1,4 @@
-#include "executor/cuda/main/driver.hpp"
+#include "executor/cuda/driver.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -7,14 +7,17 @@
 
 namespace ouroboros::cuda {
 
-Driver::Driver() {
+std::string driver_path(const std::string& chosen) {
   const char* configured = std::getenv("OUROBOROS_LIBCUDA");
-  const char* path = configured != nullptr ? configured : "libcuda.so.1";
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  return !chosen.empty() ? chosen : configured != nullptr ? configured : "libcuda.so.1";
+}
+
+Driver::Driver(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* why = dlerror();
     throw NoDriver(
-        fmt::format("there is no NVIDIA driver: {}", why != nullptr ? why : "libcuda.so.1"));
+        fmt::format("there is no NVIDIA driver: {}", why != nullptr ? why : path));
   }
   // The version first: a driver that is too old lacks functions, and should be called too old.
   cuDriverGetVersion =
@@ -55,6 +58,17 @@ void Driver::check(int status, const char* what) const {
   if (status != status_success) {
     throw DriverError(status, fmt::format("{} failed: {}", what, describe(status)));
   }
+}
+
+std::string uuid_of(const Driver& driver, int device) {
+  Uuid uuid{};
+  driver.check(driver.cuDeviceGetUuid(&uuid, device), "cuDeviceGetUuid");
+  std::string text = "GPU-";
+  for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
+    text +=
+        fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid.bytes[i]);
+  }
+  return text;
 }
 
 }  // namespace ouroboros::cuda

@@ -80,6 +80,13 @@ inline constexpr int attribute_virtual_memory = 102;
 inline constexpr int function_dynamic_shared = 8;
 inline constexpr int function_wide_clusters = 13;
 
+// CUpointer_attribute, and a CUmemorytype.
+inline constexpr int pointer_memory_type = 2;
+inline constexpr unsigned memory_type_host = 1;
+
+/// CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.
+inline constexpr int handle_file_descriptor = 1;
+
 // CUlimit.
 inline constexpr int limit_printf_fifo = 1;
 inline constexpr int limit_malloc_heap = 2;
@@ -110,6 +117,8 @@ inline constexpr int oldest_driver = 12000;
   X(cuDeviceGetAttribute, cuDeviceGetAttribute, (int* value, int attribute, int device))         \
   X(cuDeviceTotalMem, cuDeviceTotalMem_v2, (std::size_t* bytes, int device))                     \
   X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (ContextHandle * context, int device))   \
+  X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (int device))                       \
+  X(cuCtxGetCurrent, cuCtxGetCurrent, (ContextHandle * context))                                 \
   X(cuCtxSetCurrent, cuCtxSetCurrent, (ContextHandle context))                                   \
   X(cuCtxSetLimit, cuCtxSetLimit, (int limit, std::size_t value))                                \
   X(cuCtxSynchronize, cuCtxSynchronize, ())                                                      \
@@ -125,6 +134,11 @@ inline constexpr int oldest_driver = 12000;
     (PhysicalHandle * handle, std::size_t bytes, const AllocationProperties* properties,         \
      std::uint64_t flags))                                                                       \
   X(cuMemRelease, cuMemRelease, (PhysicalHandle handle))                                         \
+  X(cuMemExportToShareableHandle, cuMemExportToShareableHandle,                                  \
+    (void* file, PhysicalHandle handle, int type, std::uint64_t flags))                          \
+  X(cuMemImportFromShareableHandle, cuMemImportFromShareableHandle,                              \
+    (PhysicalHandle * handle, void* file, int type))                                             \
+  X(cuPointerGetAttribute, cuPointerGetAttribute, (void* value, int attribute, Address address)) \
   X(cuMemMap, cuMemMap,                                                                          \
     (Address address, std::size_t bytes, std::size_t offset, PhysicalHandle handle,              \
      std::uint64_t flags))                                                                       \
@@ -164,7 +178,10 @@ inline constexpr int oldest_driver = 12000;
   X(cuEventElapsedTime, cuEventElapsedTime,                                                      \
     (float* milliseconds, EventHandle start, EventHandle stop))
 
-/// The table of functions, filled from $OUROBOROS_LIBCUDA or libcuda.so.1.
+/// The driver's library: `chosen`, else $OUROBOROS_LIBCUDA, else libcuda.so.1.
+[[nodiscard]] std::string driver_path(const std::string& chosen = {});
+
+/// The table of functions of a driver.
 struct Driver {
 #define OUROBOROS_FIELD(field, symbol, parameters) int(*field) parameters = nullptr;
   OUROBOROS_CUDA_DRIVER(OUROBOROS_FIELD)
@@ -173,7 +190,7 @@ struct Driver {
   int version = 0;  ///< 13000 for CUDA 13.0.
 
   /// Loads the driver and initialises it. Throws `NoDriver` that says what is missing.
-  Driver();
+  explicit Driver(const std::string& path = driver_path());
 
   /// "CUDA error 700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal memory access was encountered".
   [[nodiscard]] std::string describe(int status) const;
@@ -181,6 +198,9 @@ struct Driver {
   /// Throws `DriverError` unless `status` is success.
   void check(int status, const char* what) const;
 };
+
+/// "GPU-" and 32 digits, as nvidia-smi has it.
+[[nodiscard]] std::string uuid_of(const Driver& driver, int device);
 
 /// There is no usable driver, or no device that can be used.
 struct NoDriver : std::runtime_error {

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Writes the table of tests/gpu/attacks into docs/security.md; --check only says if it differs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[1]
+ATTACKS = ROOT / "tests/gpu/attacks/attacks.toml"
+PAGE = ROOT / "docs/security.md"
+BEGIN = "<!-- scripts/attack_table.py writes what follows -->\n"
+END = "<!-- until here -->\n"
+
+
+def table() -> str:
+    """Returns the rows, in the order of who answers them."""
+    order = ("trace", "compile", "audit", "interpreter", "replay", "construction")
+    rows = tomllib.loads(ATTACKS.read_text(encoding="utf-8"))["attack"]
+    rows.sort(key=lambda row: order.index(row["answered"]))
+    lines = [
+        "| attack | threats | what it tries | answered by | verdict | finding, evidence |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        expect = row["expect"]
+        marks = [f"`{expect[key]}`" for key in ("finding", "evidence") if expect[key]]
+        cells = [
+            f"`{row['name']}`",
+            ", ".join(row["rows"]),
+            row["tries"].removesuffix("."),
+            row["answered"],
+            " or ".join(f"`{status}`" for status in expect["status"]),
+            ", ".join(marks),
+        ]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Returns the exit status."""
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    new = before + BEGIN + "\n" + table() + "\n" + END + after
+    if "--check" in sys.argv[1:]:
+        if new != text:
+            print("docs/security.md is behind tests/gpu/attacks: run scripts/attack_table.py")
+        return int(new != text)
+    PAGE.write_text(new, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+#include "judge/random_tensors.hpp"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+
+#include <algorithm>
+
+#include "judge/random.hpp"
+
+namespace ouroboros::judge::random {
+namespace {
+
+constexpr std::int64_t chunk = 1 << 24;  ///< Elements at a time, which bounds the memory for steps.
+
+/// A shift that brings in zeros: that of signed integers brings in the sign.
+at::Tensor shifted_right(const at::Tensor& z, int by) {
+  const auto kept = static_cast<std::int64_t>(~std::uint64_t{0} >> by);
+  return z.bitwise_right_shift(at::Scalar(by)).bitwise_and_(at::Scalar(kept));
+}
+
+at::Tensor times(at::Tensor z, std::uint64_t factor) {
+  return z.mul_(at::Scalar(static_cast<std::int64_t>(factor)));
+}
+
+/// `random::mix` of each element.
+at::Tensor mixed(at::Tensor z) {
+  z = times(z.bitwise_xor_(shifted_right(z, 30)), 0xbf58476d1ce4e5b9ULL);
+  z = times(z.bitwise_xor_(shifted_right(z, 27)), 0x94d049bb133111ebULL);
+  return z.bitwise_xor_(shifted_right(z, 31));
+}
+
+at::Tensor centred_sums(const at::Tensor& h) {
+  constexpr std::int64_t lanes = 0x0000ffff0000ffffLL;
+  const auto pairs = h.bitwise_and(at::Scalar(lanes)) +
+                     h.bitwise_right_shift(at::Scalar(16)).bitwise_and_(at::Scalar(lanes));
+  const auto low = pairs.bitwise_and(at::Scalar(std::int64_t{0xffffffff}));
+  return low.add_(shifted_right(pairs, 32)).sub_(at::Scalar(mean_of_sum));
+}
+
+at::Tensor normals(std::uint64_t key, std::int64_t first, std::int64_t count, at::Device device,
+                   bool wide) {
+  const auto sums = centred_sums(bits(key, first, count, device));
+  if (!wide) {
+    return sums.to(at::kFloat).mul_(static_cast<float>(1.0 / standard_deviation));
+  }
+  const auto low = shifted_right(bits(mix(~key), first, count, device), 32);
+  const auto whole = sums.bitwise_left_shift(at::Scalar(32)).add_(low);
+  return whole.to(at::kDouble).mul_(0x1p-32 / standard_deviation);
+}
+
+}  // namespace
+
+at::Tensor bits(std::uint64_t key, std::int64_t first, std::int64_t count, at::Device device) {
+  auto position = at::arange(first + 1, first + count + 1,
+                             at::TensorOptions().dtype(at::kLong).device(device));
+  return mixed(times(position, step).add_(at::Scalar(static_cast<std::int64_t>(key))));
+}
+
+void fill_normal(std::uint64_t key, const at::Tensor& into) {
+  const auto flat = into.view(-1);
+  for (std::int64_t first = 0; first < flat.numel(); first += chunk) {
+    const auto count = std::min(chunk, flat.numel() - first);
+    const bool wide = into.scalar_type() == at::kDouble;
+    flat.narrow(0, first, count).copy_(normals(key, first, count, into.device(), wide));
+  }
+}
+
+}  // namespace ouroboros::judge::random

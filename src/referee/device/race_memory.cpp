@@ -1,0 +1,77 @@
+#include "referee/device/race_memory.hpp"
+
+#include <ATen/Context.h>
+#include <ATen/ops/from_blob.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <cstdlib>
+
+#include "judge/tensors.hpp"
+#include "ouroboros/error.hpp"
+#include "referee/device/gpu.hpp"
+
+namespace ouroboros::referee::device {
+namespace {
+
+ArenaTensors tensors_over(const DeviceArena& arena, at::Device where) {
+  ArenaTensors tensors;
+  const auto& buffers = arena.call().buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const auto options =
+        at::TensorOptions().dtype(judge::scalar_type(buffers[i].dtype)).device(where);
+    auto tensor = at::for_blob(arena.data(i), buffers[i].shape)
+                      .target_device(where)
+                      .options(options)
+                      .make_tensor();
+    (buffers[i].role == BufferRole::input ? tensors.inputs : tensors.outputs)
+        .push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+}  // namespace
+
+std::optional<at::Device> shared_device(const Options& options) {
+  // A driver for tests has the host's memory, which LibTorch has in any build.
+  const bool for_tests = std::getenv("OUROBOROS_LIBCUDA") != nullptr;
+  if (!for_tests && !at::globalContext().hasCUDA()) {
+    return std::nullopt;
+  }
+  try {
+    const DeviceArena smallest({}, Gpu::describe(options));
+    if (smallest.on_host()) {
+      return at::Device(at::kCPU);
+    }
+    if (!at::globalContext().hasCUDA()) {
+      return std::nullopt;
+    }
+    return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(smallest.ordinal()));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+RaceMemory::RaceMemory(const Call& call, const Options& options, std::optional<at::Device> shared)
+    : where_(shared.value_or(at::kCPU)) {
+  if (shared) {
+    device_ = std::make_shared<const DeviceArena>(call, Gpu::describe(options));
+    tensors_ = tensors_over(*device_, where_);
+  } else {
+    host_ = std::make_shared<const Arena>(std::vector<Call>{call});
+    tensors_ = arena_tensors(*host_, 0, Placement::low);
+  }
+}
+
+std::unique_ptr<CudaRace> RaceMemory::open(CudaExecutor& executor,
+                                           std::vector<LaunchPlan> plans) const {
+  return device_ ? executor.open_race(std::move(plans), device_)
+                 : executor.open_race(std::move(plans), host_);
+}
+
+void RaceMemory::settle() const {
+  if (!where_.is_cpu()) {
+    c10::impl::VirtualGuardImpl(where_.type()).getStream(where_).synchronize();
+  }
+}
+
+}  // namespace ouroboros::referee::device

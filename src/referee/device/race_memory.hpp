@@ -1,0 +1,43 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ouroboros/cuda_executor.hpp"
+#include "ouroboros/options.hpp"
+#include "referee/arena_tensors.hpp"
+
+namespace ouroboros::referee::device {
+
+/// The device on which this process can make tensors that the GPU's executors get without a detour:
+/// the GPU as LibTorch numbers it. Empty where LibTorch has no CUDA or cannot see that GPU: then
+/// cases are made on the host and copied.
+[[nodiscard]] std::optional<at::Device> shared_device(const Options& options);
+
+/// The memory of one call from which a race gets its inputs and to which it gives its outputs.
+class RaceMemory {
+ public:
+  /// `shared`: what `shared_device` gave.
+  RaceMemory(const Call& call, const Options& options, std::optional<at::Device> shared);
+
+  [[nodiscard]] const ArenaTensors& tensors() const noexcept { return tensors_; }
+
+  /// A race of `plans` on this memory.
+  [[nodiscard]] std::unique_ptr<CudaRace> open(CudaExecutor& executor,
+                                               std::vector<LaunchPlan> plans) const;
+
+  /// Waits until everything that LibTorch was asked to do here is done. An executor knows nothing
+  /// of LibTorch's streams.
+  void settle() const;
+
+ private:
+  at::Device where_;
+  std::shared_ptr<const Arena> host_;
+  std::shared_ptr<const DeviceArena> device_;
+  ArenaTensors tensors_;
+};
+
+}  // namespace ouroboros::referee::device

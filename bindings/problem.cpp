@@ -174,7 +174,7 @@ Problem make_problem(std::string name, std::string description, std::string orig
                      std::vector<AxisValues> timed, std::vector<AxisValues> timed_gpu,
                      AnyCallable reference,
                      std::optional<AnyCallable> oracle, std::vector<Baseline> baselines,
-                     bool nan_meaningful, bool inf_meaningful, bool library_kernels) {
+                     bool nan_meaningful, bool inf_meaningful, const std::string& library_kernels) {
   Problem problem;
   const std::string owner = " of problem '" + name + "'";
   problem.name = std::move(name);
@@ -192,7 +192,12 @@ Problem make_problem(std::string name, std::string description, std::string orig
   problem.baselines = std::move(baselines);
   problem.policies.nan_meaningful = nan_meaningful;
   problem.policies.inf_meaningful = inf_meaningful;
-  problem.policies.library_kernels = library_kernels;
+  const auto policy = parse_library_kernels(library_kernels);
+  if (!policy) {
+    throw Error(ErrorCode::invalid_argument, "library_kernels: '" + library_kernels +
+                                                 "' is no policy; use forbid, allow or report");
+  }
+  problem.policies.library_kernels = *policy;
   problem.check();
   return problem;
 }
@@ -211,7 +216,7 @@ void bind_problem(py::module_& module) {
            py::arg("timed_gpu") = std::vector<AxisValues>{}, py::arg("reference"),
            py::arg("oracle") = py::none(), py::arg("baselines") = std::vector<Baseline>{},
            py::arg("nan_meaningful") = false, py::arg("inf_meaningful") = false,
-           py::arg("library_kernels") = false,
+           py::arg("library_kernels") = "forbid",
            "`reference(*inputs)` returns a tensor or a tuple of tensors.\n\n"
            "Raises:\n    InvalidArgumentError: A field is wrong; the message names it.")
       .def_readonly("name", &Problem::name)
@@ -240,8 +245,10 @@ void bind_problem(py::module_& module) {
                              [](const Problem& one) { return one.policies.nan_meaningful; })
       .def_property_readonly("inf_meaningful",
                              [](const Problem& one) { return one.policies.inf_meaningful; })
-      .def_property_readonly("library_kernels",
-                             [](const Problem& one) { return one.policies.library_kernels; })
+      .def_property_readonly(
+          "library_kernels",
+          [](const Problem& one) { return std::string(to_string(one.policies.library_kernels)); },
+          "\"forbid\", \"allow\" or \"report\".")
       .def("prototypes", &Problem::prototypes,
            "The C++ prototypes of the entry points, one for each dtype.")
       .def(

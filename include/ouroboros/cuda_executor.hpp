@@ -58,6 +58,17 @@ struct CudaOptions {
   std::string libcuda;  ///< As for `cuda_devices`.
 };
 
+/// A session on a GPU. Its replays say how long each launch took.
+class OUROBOROS_API CudaSession : public Session {
+ public:
+  ~CudaSession() override;
+
+  /// As `replay`, but with these launches of the call's plan left out: what do the others compute
+  /// alone? Outputs, scratch and state are prepared as always.
+  virtual Replay replay_without(std::size_t call, Placement placement,
+                                const std::vector<std::size_t>& launches) = 0;
+};
+
 /// One timed run of an arm.
 struct CudaSample {
   double latency_us = 0;  ///< Between the events around its launches, cold L2 cache.
@@ -117,8 +128,8 @@ class OUROBOROS_API CudaExecutor {
   /// A session in which plan number i computes call number i of the arena: the plan's inputs and
   /// outputs are that call's buffers, in order. `Replay::elapsed` is the device's time for all the
   /// launches, one after another; `wall` the whole of a replay.
-  virtual std::unique_ptr<Session> open(std::vector<LaunchPlan> plans,
-                                        std::shared_ptr<const Arena> arena) = 0;
+  virtual std::unique_ptr<CudaSession> open(std::vector<LaunchPlan> plans,
+                                            std::shared_ptr<const Arena> arena) = 0;
 
   /// A race of plans that all compute call number `call`.
   virtual std::unique_ptr<CudaRace> open_race(std::vector<LaunchPlan> arms,

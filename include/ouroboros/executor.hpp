@@ -91,6 +91,8 @@ struct Replay {
   std::chrono::nanoseconds elapsed{0};
   std::chrono::nanoseconds wall{0};  ///< From letting the callee go to knowing that it stands.
   std::string evidence;              ///< One sentence; empty when the call returned.
+  /// Of a launch plan: device time of each launch, in order; 0 for one that was left out.
+  std::vector<std::chrono::nanoseconds> launches = {};
 };
 
 /// The isolation that was achieved for a process, mechanism by mechanism.

@@ -177,6 +177,27 @@ struct KernelResources {
 [[nodiscard]] OUROBOROS_API std::vector<KernelResources> kernel_resources(
     std::span<const std::byte> cubin);
 
+/// A section of a module's own memory that kernels can write: variables of `__device__`.
+struct GlobalSection {
+  struct Symbol {
+    std::string name;
+    std::uint64_t offset = 0;  ///< In the section.
+  };
+  std::uint64_t bytes = 0;
+  /// Variables by which a driver can say where the section lies; 64 at most. None where a variable
+  /// is managed: those lie elsewhere.
+  std::vector<Symbol> symbols;
+};
+
+/// By what a module's kernels can remember one launch in the next, buffers aside.
+struct ModuleMemory {
+  std::vector<GlobalSection> globals;
+  bool heap = false;  ///< Calls the device's malloc or free.
+};
+
+/// Reads what memory of its own a cubin has. Bounds-checked and throwing as `kernel_resources`.
+[[nodiscard]] OUROBOROS_API ModuleMemory module_memory(std::span<const std::byte> cubin);
+
 /// The architecture of a cubin, e.g. "sm_90" or "sm_90a". Throws as `kernel_resources`.
 [[nodiscard]] OUROBOROS_API std::string cubin_target(std::span<const std::byte> cubin);
 

@@ -58,12 +58,23 @@ struct Input {
   bool parameter = false;       ///< A weight: drawn near one or zero-mean, not from the families.
 };
 
+/// Whether GPU candidates may launch kernels of libraries beside their own.
+enum class LibraryKernels : std::uint8_t {
+  forbid,  ///< One in a plan rejects it.
+  allow,   ///< They may help: a candidate whose own kernels contribute nothing is rejected.
+  report,  ///< They may do it all: what they do is noted.
+};
+
+[[nodiscard]] OUROBOROS_API std::string_view to_string(LibraryKernels policy) noexcept;
+[[nodiscard]] OUROBOROS_API std::optional<LibraryKernels> parse_library_kernels(
+    std::string_view name) noexcept;
+
 /// What a problem allows.
 struct Policies {
-  bool library_kernels = false;  ///< Candidates may call library kernels (for GPU plans).
-  bool nan_meaningful = false;   ///< Cases with NaN inputs are part of the sweep.
-  bool inf_meaningful = false;   ///< Cases with infinite inputs are part of the sweep.
-  bool mutates_inputs = false;   ///< Always false on the host, where inputs are mapped read-only.
+  LibraryKernels library_kernels = LibraryKernels::forbid;
+  bool nan_meaningful = false;  ///< Cases with NaN inputs are part of the sweep.
+  bool inf_meaningful = false;  ///< Cases with infinite inputs are part of the sweep.
+  bool mutates_inputs = false;  ///< Always false on the host, where inputs are mapped read-only.
 };
 
 /// Something to compare a candidate's time with.

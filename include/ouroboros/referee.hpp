@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,7 @@ struct SweepOutcome {
   std::optional<Status> failure;
   std::vector<Finding> findings;
   Isolation isolation;
+  std::map<std::string, double> device_time_share;  ///< Of a GPU candidate's kernels, by name.
 };
 struct TimingOutcome {
   Timing record;

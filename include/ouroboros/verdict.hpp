@@ -122,6 +122,7 @@ struct KernelUse {
   std::string function;
   std::string origin;                     ///< "candidate" or "library".
   int launches = 0;                       ///< In one call.
+  double device_time_share = 0.0;         ///< Of all launches' time in the sweep; 0 without one.
   std::int64_t registers = 0;             ///< A thread.
   std::int64_t stack_bytes = 0;           ///< Of a thread in local memory: arrays and spills.
   std::int64_t shared_bytes = 0;          ///< Of a block, static.

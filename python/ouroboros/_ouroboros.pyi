@@ -234,7 +234,7 @@ class Problem:
         baselines: collections.abc.Sequence[Baseline] = [],
         nan_meaningful: bool = False,
         inf_meaningful: bool = False,
-        library_kernels: bool = False,
+        library_kernels: str = "forbid",
     ) -> None:
         """
         `reference(*inputs)` returns a tensor or a tuple of tensors.
@@ -267,7 +267,10 @@ class Problem:
     @property
     def inputs(self) -> list[Input]: ...
     @property
-    def library_kernels(self) -> bool: ...
+    def library_kernels(self) -> str:
+        """
+        "forbid", "allow" or "report".
+        """
     @property
     def name(self) -> str: ...
     @property

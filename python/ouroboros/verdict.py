@@ -125,6 +125,8 @@ class KernelUse(_Record):
     """"candidate" or "library"."""
     launches: int
     """Launches in one call."""
+    device_time_share: Number
+    """Share of the device's time in the sweep, 0 to 1; 0 where nothing ran on a GPU."""
     registers: int
     """Registers of a thread."""
     stack_bytes: int

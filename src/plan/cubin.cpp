@@ -29,7 +29,9 @@ constexpr unsigned char os_abi_new = 0x41;
 constexpr std::uint32_t flag_accelerated_old = 0x800;
 constexpr std::uint32_t flag_accelerated_new = 0x8;
 
-constexpr unsigned char symbol_is_kernel = 0x10;  // In st_other.
+// In st_other.
+constexpr unsigned char symbol_is_managed = 0x04;
+constexpr unsigned char symbol_is_kernel = 0x10;
 
 // Records of .nv.info and .nv.compat: a format, an attribute and 16 bits, which are the value, or
 // the number of bytes that follow.
@@ -53,6 +55,8 @@ constexpr int first_with_reserved_shared = 90;
 constexpr std::uint64_t reserved_shared_bytes = 1024;
 
 constexpr std::size_t longest_name = 8192;
+
+constexpr std::size_t most_global_symbols = 64;
 
 [[noreturn]] void refuse(std::string_view what) {
   throw Error(ErrorCode::invalid_argument, fmt::format("The bytes are no cubin: {}.", what));
@@ -90,29 +94,47 @@ class Cubin {
   }
 
   [[nodiscard]] std::vector<KernelResources> kernels() {
-    const auto table = section(".symtab");
-    if (!table) refuse("it has no symbols");
-    if (table->sh_type != SHT_SYMTAB || table->sh_entsize != sizeof(Elf64_Sym) ||
-        table->sh_link >= sections_.size()) {
-      refuse("its table of symbols is malformed");
-    }
     read_functions();
     const bool reserves = architecture().number >= first_with_reserved_shared;
-    const std::span<const std::byte> symbols = contents(*table);
-    const std::span<const std::byte> names = contents(sections_[table->sh_link]);
     std::vector<KernelResources> kernels;
     std::unordered_set<std::string_view> seen;
-    spend(symbols.size());
-    for (std::uint32_t index = 0; (index + 1) * sizeof(Elf64_Sym) <= symbols.size(); ++index) {
-      const auto symbol = read<Elf64_Sym>(symbols, index * sizeof(Elf64_Sym));
+    for_each_symbol([&](const Elf64_Sym& symbol, std::uint32_t index, auto name_of) {
       if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || (symbol.st_other & symbol_is_kernel) == 0) {
-        continue;
+        return;
       }
-      const std::string_view name = name_at(names, symbol.st_name);
+      const std::string_view name = name_of();
       if (!seen.insert(name).second) refuse("two of its kernels have one name");
       kernels.push_back(kernel(name, index, reserves));
-    }
+    });
     return kernels;
+  }
+
+  [[nodiscard]] ModuleMemory memory() {
+    ModuleMemory result;
+    std::unordered_map<std::size_t, std::size_t> globals;  // Number of a section: place in result.
+    for (std::size_t i = 1; i < sections_.size(); ++i) {
+      if (is_global(sections_[i])) {
+        globals.emplace(i, result.globals.size());
+        result.globals.push_back({sections_[i].sh_size, {}});
+      }
+    }
+    std::unordered_set<std::size_t> managed;
+    for_each_symbol([&](const Elf64_Sym& symbol, std::uint32_t, auto name_of) {
+      if (symbol.st_shndx == SHN_UNDEF && symbol.st_name != 0) {
+        const std::string_view name = name_of();
+        result.heap = result.heap || name == "malloc" || name == "free";
+      }
+      const auto found = globals.find(symbol.st_shndx);
+      if (found == globals.end() || ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT) return;
+      auto& symbols = result.globals[found->second].symbols;
+      if ((symbol.st_other & symbol_is_managed) != 0) {
+        managed.insert(found->second);
+      } else if (symbols.size() < most_global_symbols) {
+        symbols.push_back({std::string(name_of()), symbol.st_value});
+      }
+    });
+    for (const std::size_t one : managed) result.globals[one].symbols.clear();
+    return result;
   }
 
  private:
@@ -140,6 +162,34 @@ class Cubin {
     T value;
     std::memcpy(&value, from.data() + at, sizeof(T));
     return value;
+  }
+
+  // Calls `visit(symbol, index, name_of)`; the name is read only when it is asked for.
+  template <class Visit>
+  void for_each_symbol(Visit&& visit) {
+    const auto table = section(".symtab");
+    if (!table) refuse("it has no symbols");
+    if (table->sh_type != SHT_SYMTAB || table->sh_entsize != sizeof(Elf64_Sym) ||
+        table->sh_link >= sections_.size()) {
+      refuse("its table of symbols is malformed");
+    }
+    const std::span<const std::byte> symbols = contents(*table);
+    const std::span<const std::byte> names = contents(sections_[table->sh_link]);
+    spend(symbols.size());
+    for (std::uint32_t index = 0; (index + 1) * sizeof(Elf64_Sym) <= symbols.size(); ++index) {
+      const auto symbol = read<Elf64_Sym>(symbols, index * sizeof(Elf64_Sym));
+      visit(symbol, index, [&] { return name_at(names, symbol.st_name); });
+    }
+  }
+
+  // What a kernel can write and no launch clears: all that is loaded writable, whatever its name.
+  // Shared memory has sections that look the same.
+  bool is_global(const Elf64_Shdr& section) {
+    const std::string_view name = name_at(contents(sections_[header_.e_shstrndx]), section.sh_name);
+    const bool writable =
+        (section.sh_flags & SHF_ALLOC) != 0 && (section.sh_flags & SHF_WRITE) != 0;
+    return section.sh_size > 0 && !name.starts_with(".nv.shared.") &&
+           (writable || name.starts_with(".nv.global"));
   }
 
   std::string_view name_at(std::span<const std::byte> names, std::size_t at) {
@@ -301,6 +351,8 @@ class Cubin {
 std::vector<KernelResources> kernel_resources(std::span<const std::byte> cubin) {
   return Cubin(cubin).kernels();
 }
+
+ModuleMemory module_memory(std::span<const std::byte> cubin) { return Cubin(cubin).memory(); }
 
 std::string cubin_target(std::span<const std::byte> cubin) {
   const Architecture architecture = Cubin(cubin).architecture();

@@ -30,6 +30,10 @@ constexpr std::uint64_t most_cluster_blocks = 16;
 
 constexpr std::uint32_t kib = 1024;
 
+// Bits of an element in memory, by CUtensorMapDataType: the last three are packed.
+constexpr std::array<std::uint64_t, 16> map_element_bits{8,  16, 32, 32, 64, 64, 16, 32,
+                                                         64, 16, 32, 32, 32, 4,  4,  6};
+
 // An architecture by its name, "sm_90a": the number, and whether it is for exactly that one.
 struct Target {
   int number = 0;
@@ -74,6 +78,21 @@ std::uint64_t product(const Dim3& dim) {
                                                                         : result;
 }
 
+// How many bytes a tensor map spans from its first; saturates.
+std::uint64_t span_of(const ParameterTensorMap& map) {
+  constexpr std::uint64_t most = ~std::uint64_t{0};
+  const std::uint64_t bits = map_element_bits[map.data_type];
+  std::uint64_t span = (map.sizes[0] * bits + 7) / 8;
+  for (std::size_t i = 1; i < map.sizes.size(); ++i) {
+    std::uint64_t step = 0;
+    if (__builtin_mul_overflow(map.sizes[i] - 1, map.strides_bytes[i - 1], &step) ||
+        __builtin_add_overflow(span, step, &span)) {
+      return most;
+    }
+  }
+  return span;
+}
+
 std::string words(const Dim3& dim) { return fmt::format("{} x {} x {}", dim[0], dim[1], dim[2]); }
 
 std::string words(const std::vector<std::int64_t>& sizes) {
@@ -103,6 +122,7 @@ bool has_library_name(std::string_view function) {
 // What the audit knows of an image that modules have: nothing when it is no cubin.
 struct CubinFacts {
   std::optional<Target> target;
+  std::uint64_t global_bytes = 0;
   std::map<std::string, KernelResources, std::less<>> kernels;
 };
 
@@ -114,8 +134,8 @@ class Audit {
   std::vector<PlanRefusal> run() {
     check_signature(PlanRole::input, "input");
     check_signature(PlanRole::output, "output");
-    check_scratch();
     check_modules();
+    check_scratch();
     check_launches();
     check_uses();
     return std::move(refusals_);
@@ -171,10 +191,20 @@ class Audit {
     for (const PlanBuffer& buffer : plan_.buffers) {
       if (buffer.role == PlanRole::scratch || buffer.role == PlanRole::state) bytes += buffer.bytes;
     }
+    std::uint64_t globals = 0;
+    for (const auto& [image, facts] : cubins_) add(globals, facts.global_bytes);
+    add(bytes, globals);
     if (bytes > rules_.scratch_bytes) {
-      refuse("too_much_scratch", "Scratch and state take {} bytes together; the problem allows {}.",
+      refuse("too_much_scratch",
+             "Scratch, state and the variables of modules take {} bytes together; the problem "
+             "allows {}.",
              bytes, rules_.scratch_bytes);
     }
+  }
+
+  // Saturates: a module may say of itself what it likes.
+  static void add(std::uint64_t& sum, std::uint64_t bytes) {
+    if (__builtin_add_overflow(sum, bytes, &sum)) sum = ~std::uint64_t{0};
   }
 
   // Reads every image once, however many modules share it.
@@ -191,6 +221,13 @@ class Audit {
           facts.kernels.emplace(std::move(name), std::move(kernel));
         }
         facts.target.emplace(target);
+        const ModuleMemory memory = module_memory(bytes);
+        for (const GlobalSection& section : memory.globals) add(facts.global_bytes, section.bytes);
+        if (memory.heap) {
+          // What it holds outlives a launch, and no one can put it back.
+          refuse("device_heap",
+                 "Module {} calls malloc or free of the device's heap; take scratch.", i);
+        }
         if (!runs_on(*facts.target, device_)) {
           refuse("wrong_architecture", "Module {} is for {}, which does not run on {}.", i, target,
                  plan_.target);
@@ -245,12 +282,13 @@ class Audit {
     for (const ParameterPointer& pointer : kernel.pointers) {
       buffer_used_[pointer.target.buffer] = true;
     }
+    const std::string subject = fmt::format("Launch {} ('{}')", index, kernel.function);
     for (const ParameterTensorMap& map : kernel.tensor_maps) {
       buffer_used_[map.target.buffer] = true;
+      check_tensor_map(subject, map);
     }
     module_used_[kernel.module] = true;
     const PlanModule& module = plan_.modules[kernel.module];
-    const std::string subject = fmt::format("Launch {} ('{}')", index, kernel.function);
     if (!rules_.library_kernels &&
         (module.origin == ModuleOrigin::library || has_library_name(kernel.function))) {
       refuse("library_kernel", "{} runs a library's kernel, which the problem forbids.", subject);
@@ -265,6 +303,16 @@ class Audit {
              kernel.module);
     }
     check_shape(subject, kernel, resources);
+  }
+
+  void check_tensor_map(const std::string& subject, const ParameterTensorMap& map) {
+    const PlanBuffer& buffer = plan_.buffers[map.target.buffer];
+    const std::uint64_t span = span_of(map);
+    if (span > buffer.bytes - map.target.offset) {
+      refuse("tensor_map_outside",
+             "{} has a tensor map of {} bytes from byte {} of '{}', which has {} bytes.", subject,
+             span, map.target.offset, buffer.name, buffer.bytes);
+    }
   }
 
   void check_parameters(const std::string& subject, const KernelLaunch& kernel,

@@ -233,6 +233,25 @@ class Checker {
 
 }  // namespace
 
+std::string_view to_string(LibraryKernels policy) noexcept {
+  switch (policy) {
+    case LibraryKernels::forbid:
+      return "forbid";
+    case LibraryKernels::allow:
+      return "allow";
+    case LibraryKernels::report:
+      return "report";
+  }
+  return "";
+}
+
+std::optional<LibraryKernels> parse_library_kernels(std::string_view name) noexcept {
+  for (const auto one : {LibraryKernels::forbid, LibraryKernels::allow, LibraryKernels::report}) {
+    if (name == to_string(one)) return one;
+  }
+  return std::nullopt;
+}
+
 void Problem::check() const { Checker(*this).run(); }
 
 }  // namespace ouroboros

@@ -127,10 +127,8 @@ class Referee::Impl {
       const Stopwatch watch(verdict, "sweep", options);
       auto outcome = referee::sweep(problem, compiled, pool, options);
       verdict.isolation = outcome.isolation;
-<<<<<<< HEAD
       verdict.provenance.stage_s["sweep_replay"] = outcome.replay_s;
       verdict.provenance.stage_s["sweep_kernels"] = outcome.kernels_s;
-=======
       if (compiled.plans) {
         verdict.provenance.trace = compiled.plans->trace();
         if (const auto live = compiled.plans->live_isolation()) {
@@ -138,7 +136,12 @@ class Referee::Impl {
           missing.insert(missing.end(), live->missing.begin(), live->missing.end());
         }
       }
->>>>>>> live
+      for (auto& kernel : verdict.compilation.kernels) {
+        if (const auto share = outcome.device_time_share.find(kernel.function);
+            share != outcome.device_time_share.end()) {
+          kernel.device_time_share = share->second;
+        }
+      }
       if (!take(verdict, std::move(outcome), verdict.correctness) ||
           options.until == Stage::sweep) {
         return;

@@ -37,10 +37,15 @@ void explain_compilation(const Verdict& verdict, Lines& lines) {
     lines.add(1, "compiled in {} ms: {} ({})", text::figure(record.duration_ms),
               text::join(record.entries), printable(record.compiler));
     for (const KernelUse& kernel : record.kernels) {
-      lines.add(2, "kernel {} for {}: {}, {} B of stack, {} B of shared memory",
+      const std::string share =
+          kernel.device_time_share > 0
+              ? fmt::format(", {:.0f} % of the device's time", 100 * kernel.device_time_share)
+              : "";
+      lines.add(2, "{} {} for {}: {}, {} B of stack, {} B of shared memory{}",
+                kernel.origin == "library" ? "library kernel" : "kernel",
                 printable(kernel.function), printable(record.target),
                 text::count(kernel.registers, "register"), kernel.stack_bytes,
-                kernel.shared_bytes + kernel.shared_dynamic_bytes);
+                kernel.shared_bytes + kernel.shared_dynamic_bytes, share);
     }
     return;
   }

@@ -26,6 +26,7 @@ void fields(Visit&& visit, Record& record) {
   visit("function", record.function);
   visit("origin", record.origin);
   visit("launches", record.launches);
+  visit("device_time_share", record.device_time_share);
   visit("registers", record.registers);
   visit("stack_bytes", record.stack_bytes);
   visit("shared_bytes", record.shared_bytes);

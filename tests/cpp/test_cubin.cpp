@@ -39,12 +39,29 @@ bool is_read(std::span<const std::byte> bytes) {
   try {
     static_cast<void>(cubin_target(bytes));
     static_cast<void>(kernel_resources(bytes));
+    static_cast<void>(module_memory(bytes));
     return true;
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::invalid_argument);
     CHECK_THAT(error.what(), ContainsSubstring("The bytes are no cubin: "));
     return false;
   }
+}
+
+/// Where the table of symbols begins and ends.
+std::pair<std::size_t, std::size_t> symbols_of(std::span<const std::byte> bytes) {
+  const auto number = [&](std::size_t at, std::size_t size) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, bytes.data() + at, size);
+    return value;
+  };
+  for (std::size_t i = 0; i < number(60, 2); ++i) {
+    const std::size_t section = number(40, 8) + i * 64;
+    if (number(section + 4, 4) == 2) {
+      return {number(section + 24, 8), number(section + 24, 8) + number(section + 32, 8)};
+    }
+  }
+  return {};
 }
 
 std::string output_of(const std::string& command) {
@@ -64,6 +81,44 @@ std::string output_of(const std::string& command) {
 TEST_CASE("the target of a cubin is read in both layouts") {
   CHECK(cubin_target(read_bytes(folder + "cuda13_sm_90.cubin")) == "sm_90");
   CHECK(cubin_target(read_bytes(folder + "cuda12_sm_90a.cubin")) == "sm_90a");
+}
+
+TEST_CASE("memory that outlives a launch is found in a cubin") {
+  const auto globals = module_memory(read_bytes(folder + "globals.cubin"));
+  CHECK_FALSE(globals.heap);
+  REQUIRE(globals.globals.size() == 1);
+  CHECK(globals.globals[0].bytes == 68);
+  REQUIRE(globals.globals[0].symbols.size() == 2);
+  CHECK(globals.globals[0].symbols[0].name == "counter");
+  CHECK(globals.globals[0].symbols[0].offset == 0);
+  CHECK(globals.globals[0].symbols[1].name == "table");
+  CHECK(globals.globals[0].symbols[1].offset == 4);
+
+  const auto heap = module_memory(read_bytes(folder + "heap.cubin"));
+  CHECK(heap.heap);
+  CHECK(heap.globals.empty());
+
+  // Shared memory is none, though its sections are writable as well.
+  for (const char* name : {"cuda13_sm_90.cubin", "cuda12_sm_90a.cubin"}) {
+    const auto none = module_memory(read_bytes(folder + name));
+    CHECK_FALSE(none.heap);
+    CHECK(none.globals.empty());
+  }
+}
+
+TEST_CASE("a managed variable does not say where its section lies") {
+  auto bytes = read_bytes(folder + "globals.cubin");
+  const auto [begin, end] = symbols_of(bytes);
+  for (std::size_t at = begin; at < end; at += 24) {
+    if (bytes[at + 4] == std::byte{1}) {  // A local variable; the next byte is st_other.
+      bytes[at + 5] |= std::byte{4};
+      const auto memory = module_memory(bytes);
+      REQUIRE(memory.globals.size() == 1);
+      CHECK(memory.globals[0].symbols.empty());
+      return;
+    }
+  }
+  FAIL("no symbol of a variable was found");
 }
 
 TEST_CASE("the resources of kernels are those that ptxas reports") {

@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "cuda_plans.hpp"
+#include "launch_plans.hpp"
 #include "ouroboros/error.hpp"
 #include "processes.hpp"
 
@@ -149,6 +150,37 @@ TEST_CASE("fills and copies of every width land where the plan says") {
   }
 }
 
+TEST_CASE("launches are timed one by one, and can be left out") {
+  auto plan = builder();
+  plan.kernel("scale", 1000);
+  plan.launch(CopyLaunch{{1, 0}, {0, 0}, 4});
+  plan.kernel("skip_tail", 2000);
+  const OneCall call(count);
+  const auto executor = CudaExecutor::start(options());
+  const auto session = executor->open({plan.plan()}, call.arena());
+  const auto us = [](const Replay& replay, std::size_t launch) {
+    return std::chrono::duration<double, std::micro>(replay.launches.at(launch)).count();
+  };
+
+  call.prepare(Placement::low);
+  const auto whole = session->replay(0, Placement::low);
+  REQUIRE(whole.outcome == Outcome::returned);
+  REQUIRE(whole.launches.size() == 3);
+  CHECK(us(whole, 0) == Approx(2.0).epsilon(1e-2));
+  CHECK(us(whole, 2) == Approx(3.0).epsilon(1e-2));
+  CHECK(whole.elapsed == whole.launches[0] + whole.launches[1] + whole.launches[2]);
+  CHECK(call.doubled(Placement::low));
+
+  call.prepare(Placement::low);
+  const auto rest = session->replay_without(0, Placement::low, {0, 1});
+  REQUIRE(rest.outcome == Outcome::returned);
+  CHECK(us(rest, 0) == 0);
+  CHECK(us(rest, 2) == Approx(3.0).epsilon(1e-2));
+  // The last element is written by the launch that was left out.
+  CHECK(call.output(Placement::low)[0] == 2 * OneCall::x(0));
+  CHECK(call.arena()->unwritten(0, Placement::low, OneCall::seed).has_value());
+}
+
 TEST_CASE("the sweep's checks see what a kernel did not write, and wrote beside the buffer") {
   SECTION("an element left out") {
     const Fixture fixture(plan_of("skip_tail"));
@@ -287,6 +319,66 @@ TEST_CASE("state is restored before every replay") {
   for (const auto placement : {Placement::low, Placement::low, Placement::high}) {
     REQUIRE(fixture.run(placement).outcome == Outcome::returned);
     CHECK(fixture.call.output(placement)[0] == static_cast<float>(0x01010102));
+  }
+}
+
+TEST_CASE("variables of a module are what they were before every replay and timed run") {
+  // The driver finds one variable, and with it the section; or finds none; or nobody can tell.
+  auto image = read_bytes(std::string(OUROBOROS_SOURCE_DIR) + "/tests/data/cubin/globals.cubin");
+  SECTION("by copies") {}
+  SECTION("by loading the module anew") {
+    const std::string name = "counter";
+    const auto found =
+        std::search(image.begin(), image.end(), name.begin(), name.end(),
+                    [](std::byte one, char other) { return one == static_cast<std::byte>(other); });
+    REQUIRE(found != image.end());
+    *found = std::byte{'k'};
+  }
+  SECTION("by loading an unreadable module anew") { image = module(); }
+  PlanBuilder plan(count, image);
+  plan.kernel("remember");
+  const auto executor = CudaExecutor::start(options(true));
+  const OneCall call(count);
+  {
+    const auto session = executor->open({plan.plan()}, call.arena());
+    for (const auto placement : {Placement::low, Placement::low, Placement::high}) {
+      call.prepare(placement);
+      REQUIRE(session->replay(0, placement).outcome == Outcome::returned);
+      CHECK(call.output(placement)[0] == 1.0F);
+    }
+  }
+  // Two arms share the module; the third launches its kernel twice in one run.
+  auto twice = plan;
+  twice.kernel("remember");
+  const auto race = executor->open_race({plan.plan(), plan.plan(), twice.plan()}, call.arena());
+  call.prepare(Placement::low);
+  race->upload();
+  const auto block = race->run_block({0, 1, 1, 0, 2, 0, 2});
+  INFO(block.replay.evidence);
+  REQUIRE(block.replay.outcome == Outcome::returned);
+  CHECK(std::all_of(block.samples.begin(), block.samples.end(),
+                    [](const auto& one) { return one.same_as_first; }));
+  for (const std::size_t arm : {0, 1, 2}) {
+    race->download(arm);
+    CHECK(call.output(Placement::low)[0] == (arm == 2 ? 2.0F : 1.0F));
+  }
+}
+
+TEST_CASE("a bit that the hardware must not see is cleared in the maps of small tensors") {
+  for (const std::int64_t elements : {(128 << 10) / 4 - 1, (128 << 10) / 4 + 1}) {
+    PlanBuilder plan(elements, module());
+    plan.kernel("describe_map");
+    auto& map = plan.tensor_map(0, 48);
+    map.data_type = 7;
+    map.sizes = {static_cast<std::uint64_t>(elements)};
+    map.box = {8};
+    map.element_strides = {1};
+    const auto executor = CudaExecutor::start(options());
+    const OneCall call(elements);
+    const auto session = executor->open({plan.plan()}, call.arena());
+    call.prepare(Placement::low);
+    REQUIRE(session->replay(0, Placement::low).outcome == Outcome::returned);
+    CHECK(call.output(Placement::low)[3] == (elements * 4 < 128 << 10 ? 0.0F : 1.0F));
   }
 }
 

@@ -1,17 +1,22 @@
 // The CUDA executor on a real GPU: what its guards stop, how kernels' ends are told apart, and what
 // its clock says. Needs nvcc. The figures that it prints go into benchmarks/results.
 
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "catch.hpp"
 #include "cuda_plans.hpp"
+#include "launch_plans.hpp"
 #include "ouroboros/error.hpp"
 #include "processes.hpp"
 
@@ -25,23 +30,22 @@ constexpr std::int64_t count = 16 * 6250;
 constexpr std::int64_t bytes = count * 4;
 constexpr Placement placements[] = {Placement::low, Placement::high};
 
-/// The test kernels for this machine's GPU, compiled once.
-const std::vector<std::byte>& cubin() {
-  static const auto image = [] {
+/// The test kernels for this machine's GPU, compiled once with each set of flags.
+const std::vector<std::byte>& cubin(const std::string& flags = "") {
+  static std::map<std::string, std::vector<std::byte>> compiled;
+  auto& image = compiled[flags];
+  if (image.empty()) {
     const auto found = cuda_devices();
     INFO(found.reason);
     REQUIRE_FALSE(found.devices.empty());
     const Folder folder;
     const auto path = (folder.path() / "kernels.cubin").string();
     const std::string command =
-        "PATH=$PATH:/usr/local/cuda/bin nvcc -cubin -arch=" + found.devices[0].target + " -o " +
-        path + " " + OUROBOROS_SOURCE_DIR + "/tests/cpp/cuda/executor_kernels.cu";
+        "PATH=$PATH:/usr/local/cuda/bin nvcc -cubin -arch=" + found.devices[0].target + " " +
+        flags + " -o " + path + " " + OUROBOROS_SOURCE_DIR + "/tests/cpp/cuda/executor_kernels.cu";
     REQUIRE(std::system(command.c_str()) == 0);
-    std::ifstream file(path, std::ios::binary);
-    const std::vector<char> chars{std::istreambuf_iterator<char>(file), {}};
-    const auto* data = reinterpret_cast<const std::byte*>(chars.data());
-    return std::vector<std::byte>(data, data + chars.size());
-  }();
+    image = read_bytes(path);
+  }
   return image;
 }
 
@@ -98,6 +102,70 @@ void require_doubled(const LaunchPlan& plan, std::int64_t elements = count) {
     CHECK_FALSE(fixture.call.arena()->slack_damage(0, placement, OneCall::seed).has_value());
   }
 }
+
+/// Another program that takes nearly all of the GPU's memory, while this lives.
+class Filler {
+ public:
+  Filler() {
+    int ready[2];
+    int end[2];
+    REQUIRE(pipe(ready) == 0);
+    REQUIRE(pipe(end) == 0);
+    child_ = fork();
+    REQUIRE(child_ >= 0);
+    if (child_ == 0) {
+      close(end[1]);
+      const char full = fill() ? 1 : 0;
+      char nothing = 0;
+      const bool told = write(ready[1], &full, 1) == 1;
+      _exit(told && read(end[0], &nothing, 1) == 0 ? 0 : 1);
+    }
+    close(ready[1]);
+    close(end[0]);
+    end_ = end[1];
+    char full = 0;
+    full_ = read(ready[0], &full, 1) == 1 && full == 1;
+    close(ready[0]);
+  }
+  ~Filler() {
+    close(end_);
+    waitpid(child_, nullptr, 0);
+  }
+  Filler(const Filler&) = delete;
+  Filler& operator=(const Filler&) = delete;
+
+  [[nodiscard]] bool full() const { return full_; }
+
+ private:
+  /// False where there is no driver to ask.
+  static bool fill() {
+    void* driver = dlopen("libcuda.so.1", RTLD_NOW);
+    if (driver == nullptr) return false;
+    const auto call = [&](const char* name, auto... arguments) {
+      const auto function = reinterpret_cast<int (*)(decltype(arguments)...)>(dlsym(driver, name));
+      return function == nullptr ? -1 : function(arguments...);
+    };
+    void* context = nullptr;
+    if (call("cuInit", 0U) != 0 || call("cuDevicePrimaryCtxRetain", &context, 0) != 0 ||
+        call("cuCtxSetCurrent", context) != 0) {
+      return false;
+    }
+    std::size_t taken = 0;
+    for (std::size_t size = std::size_t{16} << 30; size >= std::size_t{1} << 20;) {
+      std::uint64_t address = 0;
+      if (call("cuMemAlloc_v2", &address, size) == 0) {
+        taken += size;
+      } else {
+        size /= 2;
+      }
+    }
+    return taken > 0;
+  }
+
+  pid_t child_ = -1;
+  int end_ = -1;
+  bool full_ = false;
+};
 
 double mean_log(const CudaBlock& block, std::size_t first, std::size_t second) {
   return (std::log(block.samples[first].latency_us) + std::log(block.samples[second].latency_us)) /
@@ -270,11 +338,6 @@ TEST_CASE("kernels compute at both placements on a GPU", "[gpu]") {
     plan.kernel("print");
     require_doubled(plan.plan(), 1024);
   }
-  SECTION("with the device's heap") {
-    auto plan = builder(1024);
-    plan.kernel("allocate");
-    require_doubled(plan.plan(), 1024);
-  }
 }
 
 TEST_CASE("clusters are launched as the plan says on a GPU", "[gpu]") {
@@ -363,6 +426,81 @@ TEST_CASE("state is restored before every replay on a GPU", "[gpu]") {
     REQUIRE(fixture.run(placement).outcome == Outcome::returned);
     CHECK(fixture.call.output(placement)[0] == 1.0F);
   }
+}
+
+TEST_CASE("variables of a module are what they were before every replay on a GPU", "[gpu]") {
+  // Where a variable is managed the module is loaded anew; otherwise copies restore it.
+  const std::string flags = GENERATE("", "-DOUROBOROS_MANAGED");
+  INFO(flags);
+  const auto memory = module_memory(cubin(flags));
+  CHECK(std::all_of(memory.globals.begin(), memory.globals.end(), [&](const auto& one) {
+          return one.symbols.empty() == false;
+        }) == flags.empty());
+  PlanBuilder plan(count, cubin(flags));
+  plan.kernel("remember", 1);
+  const auto as_new = [](const OneCall& call, Placement placement) {
+    const auto found = call.output(placement);
+    return found[0] == 41 &&
+           std::all_of(found.begin() + 1, found.begin() + 1001, [](float one) { return one == 1; });
+  };
+  const OneCall call(count);
+  {
+    const auto session = shared_executor().open({plan.plan()}, call.arena());
+    INFO(session->opening().evidence);
+    REQUIRE(session->opening().outcome == Outcome::returned);
+    for (const auto placement : {Placement::low, Placement::low, Placement::high}) {
+      call.prepare(placement);
+      const auto replay = session->replay(0, placement);
+      INFO(replay.evidence);
+      REQUIRE(replay.outcome == Outcome::returned);
+      CHECK(as_new(call, placement));
+      std::printf("module with variables %s: replay %.2f ms\n", flags.c_str(),
+                  static_cast<double>(replay.wall.count()) / 1e6);
+    }
+  }
+  const auto race = shared_executor().open_race({plan.plan(), plan.plan()}, call.arena());
+  REQUIRE(race->opening().outcome == Outcome::returned);
+  call.prepare(Placement::low);
+  race->upload();
+  const auto begin = std::chrono::steady_clock::now();
+  const auto block = race->run_block({0, 1, 1, 0});
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
+  std::printf("module with variables %s: four samples in %.2f ms\n", flags.c_str(), spent.count());
+  std::fflush(stdout);
+  INFO(block.replay.evidence);
+  REQUIRE(block.replay.outcome == Outcome::returned);
+  for (const auto& sample : block.samples) {
+    CHECK(sample.same_as_first);
+  }
+  for (const std::size_t arm : {0, 1}) {
+    race->download(arm);
+    CHECK(as_new(call, Placement::low));
+  }
+}
+
+TEST_CASE("the device's heap is refused by what this toolkit's cubins say", "[gpu]") {
+  CHECK(module_memory(cubin("-DOUROBOROS_HEAP")).heap);
+  CHECK_FALSE(module_memory(cubin()).heap);
+}
+
+TEST_CASE("nothing in shared memory outlives a timed run on a GPU", "[gpu]") {
+  const auto most = static_cast<std::uint32_t>(shared_executor().device().shared_optin_bytes);
+  const auto plan = [&](const char* function, std::uint32_t size) {
+    auto one = builder();
+    one.kernel(function, 132, 1024).shared_bytes = size;
+    one.number(size / 4);
+    return one.plan();
+  };
+  const OneCall call(count);
+  const auto race = shared_executor().open_race(
+      {plan("write_shared", most), plan("read_shared", most - 1024)}, call.arena());
+  REQUIRE(race->opening().outcome == Outcome::returned);
+  call.prepare(Placement::low);
+  race->upload();
+  REQUIRE(race->run_block({0, 1, 0, 1}).replay.outcome == Outcome::returned);
+  race->download(1);
+  const auto found = call.output(Placement::low);
+  CHECK(std::all_of(found.begin(), found.begin() + 132, [](float one) { return one == 0; }));
 }
 
 TEST_CASE("nothing in shared memory outlives a session on a GPU", "[gpu]") {
@@ -455,5 +593,45 @@ TEST_CASE("a race of many launches, and of arms that misbehave, on a GPU", "[gpu
           (std::string(kernel) == "trap" ? Outcome::fault : Outcome::timeout));
     std::printf("%s in a race: %s\n", kernel, block.replay.evidence.c_str());
   }
+  std::fflush(stdout);
+}
+
+TEST_CASE("a GPU that another program fills is nobody's verdict on a GPU", "[gpu]") {
+  constexpr std::int64_t large = 64 << 20;  // 256 MiB: more than any executor keeps as a spare.
+  CudaOptions options;
+  options.spare = false;
+  const auto executor = CudaExecutor::start(options);
+  const OneCall call(large);
+  auto plan = builder(large);
+  plan.kernel("scale", 1056);
+  const auto replay = [&] {
+    const auto session = executor->open({plan.plan()}, call.arena());
+    INFO(session->opening().evidence);
+    CHECK(session->opening().outcome == Outcome::returned);
+    call.prepare(Placement::low);
+    return session->replay(0, Placement::low);
+  };
+  const auto error_of = [](const auto& work) -> std::optional<ErrorCode> {
+    try {
+      work();
+    } catch (const Error& error) {
+      std::printf("a full GPU: %s\n", error.what());
+      return error.code();
+    }
+    return std::nullopt;
+  };
+  {
+    const Filler filler;
+    REQUIRE(filler.full());
+    // The process that has its context already, and one that cannot get any.
+    CHECK(error_of([&] { static_cast<void>(replay()); }) == ErrorCode::out_of_memory);
+    CHECK(error_of([&] { static_cast<void>(CudaExecutor::start(options)); }) ==
+          ErrorCode::out_of_memory);
+    CHECK(error_of([&] {
+            static_cast<void>(executor->open_race({plan.plan(), plan.plan()}, call.arena()));
+          }) == ErrorCode::out_of_memory);
+  }
+  CHECK(replay().outcome == Outcome::returned);
+  CHECK(call.doubled(Placement::low));
   std::fflush(stdout);
 }

@@ -176,6 +176,49 @@ TEST_CASE("a module has to be a cubin that runs on the plan's target") {
   CHECK(on("sm_90", "kernels.cu") == Kinds{"not_a_cubin"});
 }
 
+TEST_CASE("memory that modules have of their own is bounded, and the heap refused") {
+  const auto with = [](const char* cubin, std::uint64_t scratch) {
+    return after(
+        [&](LaunchPlan& plan) {
+          plan.images[0].bytes = read_bytes(folder + cubin);
+          plan.launches.resize(1);
+          kernel_of(plan).function = "none";
+        },
+        [&](PlanRules& r) { r.scratch_bytes = scratch; });
+  };
+  CHECK(with("globals.cubin", 4096 + 68) == Kinds{"unknown_function"});
+  CHECK(with("globals.cubin", 4096 + 67) == Kinds{"too_much_scratch", "unknown_function"});
+  CHECK(with("heap.cubin", 4096) == Kinds{"device_heap", "unknown_function"});
+}
+
+TEST_CASE("a tensor map has to lie in its buffer") {
+  const auto with = [](const ParameterTensorMap& map) {
+    return after([&](LaunchPlan& plan) {
+      auto& kernel = kernel_of(plan);
+      kernel.parameters.resize(32 + 128);
+      kernel.fields.push_back({32, 128});
+      kernel.tensor_maps = {map};
+      kernel.function = "none";
+    });
+  };
+  // Buffer 2 has 4096 bytes. Two rows of float16, 1024 bytes apart, the last one of 64 elements.
+  ParameterTensorMap map{32, {2, 0}, 6, {64, 2}, {1024}, {64, 2}, {1, 1}, 0, 0, 0, 0};
+  CHECK(with(map) == Kinds{"unknown_function"});
+  map.sizes = {64, 4};
+  map.target.offset = 4096 - 3 * 1024 - 128;
+  CHECK(with(map) == Kinds{"unknown_function"});
+  map.target.offset += 16;
+  CHECK(with(map) == Kinds{"tensor_map_outside", "unknown_function"});
+  map.target.offset = 0;
+  map.sizes = {std::uint64_t{1} << 32, std::uint64_t{1} << 32};
+  map.strides_bytes = {(std::uint64_t{1} << 40) - 16};
+  CHECK(with(map) == Kinds{"tensor_map_outside", "unknown_function"});
+  map = {32, {2, 0}, 13, {8192}, {}, {16}, {1}, 0, 0, 0, 0};  // Two elements a byte.
+  CHECK(with(map) == Kinds{"unknown_function"});
+  map.sizes = {8193};
+  CHECK(with(map) == Kinds{"tensor_map_outside", "unknown_function"});
+}
+
 TEST_CASE("a launch has to fit the kernel that the cubin declares") {
   const auto with = [](const std::function<void(KernelLaunch&)>& change) {
     return after([&](LaunchPlan& plan) { change(kernel_of(plan)); });

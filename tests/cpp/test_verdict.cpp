@@ -126,6 +126,7 @@ Verdict sample() {
   kernel.function = "softmax";
   kernel.origin = "candidate";
   kernel.launches = 1;
+  kernel.device_time_share = 0.75;
   kernel.registers = 32;
   kernel.stack_bytes = 16;
   kernel.shared_bytes = 64;

@@ -6,13 +6,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <csetjmp>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string>
 
 #include "executor/cuda/driver.hpp"
@@ -32,7 +32,9 @@ namespace {
 
 constexpr std::size_t granule = std::size_t{2} << 20;
 constexpr std::size_t memory_bytes = std::size_t{1} << 30;
+constexpr std::uint64_t map_bit = std::uint64_t{1} << 21;
 constexpr int invalid_value = 1;
+constexpr int not_found = 500;
 constexpr int illegal_address = 700;
 constexpr int trapped = 719;
 
@@ -47,8 +49,20 @@ struct Event {
   double microseconds = 0;
 };
 
+/// A loaded module: its name, and the memory of its variables.
+struct Module {
+  static constexpr std::size_t counter_at = 64;  // As in tests/data/cubin/globals.cubin.
+  std::array<unsigned char, 4096> globals{};
+};
+
+struct Function {
+  std::string name;
+  Module* module;
+};
+
 /// What a launch hands to a kernel.
 struct Launch {
+  Module* module;
   const LaunchConfiguration* configuration;
   const unsigned char* parameters;
 
@@ -72,7 +86,7 @@ struct Device {
   unsigned long enqueued = 0;
   unsigned long done = 0;  // Of what was enqueued, as far as the host can know.
   std::map<PhysicalHandle, Memory> memory;
-  std::set<std::string> names;  // Function handles are pointers to these.
+  std::map<Module*, std::map<std::string, Function>> modules;  // With the functions asked for.
 };
 
 Device device;
@@ -178,6 +192,13 @@ void count(const Launch& launch) {
   }
 }
 
+/// Counts its launches in a variable of the module's, and writes how many there were.
+void remember(const Launch& launch) {
+  scale(launch);
+  ++launch.module->globals[Module::counter_at];
+  launch.floats(8)[0] = launch.module->globals[Module::counter_at];
+}
+
 /// Gives something else every time.
 void unstable(const Launch& launch) {
   static float calls = 0;
@@ -185,12 +206,14 @@ void unstable(const Launch& launch) {
   launch.floats(8)[0] = calls++;
 }
 
-/// Writes the first word of the tensor map in its parameters: the address that it describes.
+/// Writes the first word of the tensor map in its parameters: the address that it describes. And
+/// the bit that the hardware must not see of a small tensor's.
 void describe_map(const Launch& launch) {
   scale(launch);
   const auto address = launch.get<std::uint64_t>(48);
   std::memcpy(launch.floats(8), &address, sizeof address);
   launch.floats(8)[2] = static_cast<float>(launch.configuration->attribute_count);
+  launch.floats(8)[3] = (launch.get<std::uint64_t>(56) & map_bit) != 0 ? 1.0F : 0.0F;
 }
 
 void hang(const Launch&) { device.hangs = true; }
@@ -219,6 +242,7 @@ const std::map<std::string, void (*)(const Launch&)> kernels = {{"ouroboros_read
                                                                 {"poke", poke},
                                                                 {"write_input", write_input},
                                                                 {"count", count},
+                                                                {"remember", remember},
                                                                 {"unstable", unstable},
                                                                 {"describe_map", describe_map},
                                                                 {"hang", hang},
@@ -413,32 +437,55 @@ int cuMemsetD32Async(Address to, unsigned value, std::size_t count, StreamHandle
 int cuModuleLoadData(ModuleHandle* module, const void* image) {
   constexpr int invalid_image = 200;
   const auto* text = static_cast<const char*>(image);
-  *module = reinterpret_cast<ModuleHandle>(const_cast<char*>(text));
   // A module of ours, PTX of the executor's, or a real cubin, of which the names alone count.
   const bool known = std::strncmp(text, "fake", 4) == 0 || *text == '\n' ||
                      std::strncmp(text,
                                   "\x7f"
                                   "ELF",
                                   4) == 0;
-  return known ? 0 : invalid_image;
+  if (!known) {
+    return invalid_image;
+  }
+  auto* loaded = new Module;
+  device.modules[loaded];
+  *module = reinterpret_cast<ModuleHandle>(loaded);
+  return 0;
 }
-int cuModuleUnload(ModuleHandle) {
-  too_early();
+int cuModuleUnload(ModuleHandle module) {
+  auto* loaded = reinterpret_cast<Module*>(module);
+  if (!too_early()) {
+    if (device.modules.erase(loaded) == 0) {
+      return invalid_value;
+    }
+    delete loaded;
+  }
   return device.status;
 }
-int cuModuleGetFunction(FunctionHandle* function, ModuleHandle, const char* name) {
-  constexpr int not_found = 500;
+int cuModuleGetFunction(FunctionHandle* function, ModuleHandle module, const char* name) {
   if (!kernels.contains(name)) {
     return not_found;
   }
-  *function =
-      reinterpret_cast<FunctionHandle>(const_cast<std::string*>(&*device.names.insert(name).first));
+  auto* loaded = reinterpret_cast<Module*>(module);
+  auto& found = device.modules.at(loaded)[name];
+  found = {name, loaded};
+  *function = reinterpret_cast<FunctionHandle>(&found);
+  return 0;
+}
+int cuModuleGetGlobal_v2(Address* address, std::size_t* bytes, ModuleHandle module,
+                         const char* name) {
+  if (std::strcmp(name, "counter") != 0) {
+    return not_found;
+  }
+  *address = reinterpret_cast<Address>(reinterpret_cast<Module*>(module)->globals.data()) +
+             Module::counter_at;
+  *bytes = sizeof(std::uint32_t);
   return 0;
 }
 int cuFuncSetAttribute(FunctionHandle, int, int) { return 0; }
 int cuLaunchKernelEx(const LaunchConfiguration* configuration, FunctionHandle function,
                      void** parameters, void** extra) {
-  const auto kernel = kernels.at(*reinterpret_cast<const std::string*>(function));
+  const auto& [name, module] = *reinterpret_cast<const Function*>(function);
+  const auto kernel = kernels.at(name);
   // The executor's own kernels come with pointers to their parameters, eight bytes apart here.
   unsigned char own[64] = {};
   const unsigned char* block = own;
@@ -449,13 +496,13 @@ int cuLaunchKernelEx(const LaunchConfiguration* configuration, FunctionHandle fu
     std::memcpy(own + i * 8, parameters[i], 8);
   }
   device.microseconds += 1 + configuration->grid[0] * 0.001;
-  return guarded([&] { kernel({configuration, block}); });
+  return guarded([&] { kernel({module, configuration, block}); });
 }
 int cuTensorMapEncodeTiled(TensorMap* map, int, std::uint32_t rank, void* address,
                            const std::uint64_t*, const std::uint64_t*, const std::uint32_t*,
                            const std::uint32_t*, int, int, int, int) {
   map->opaque[0] = reinterpret_cast<Address>(address);
-  map->opaque[1] = rank;
+  map->opaque[1] = rank | map_bit;
   return reinterpret_cast<Address>(address) % 16 == 0 ? 0 : invalid_value;
 }
 int cuStreamCreate(StreamHandle* stream, unsigned) {

@@ -50,6 +50,7 @@ auto refused_or(Call&& call) -> std::optional<decltype(call())> {
 void read_cubin(std::span<const std::byte> bytes) {
   static_cast<void>(refused_or([&] { return cubin_target(bytes); }));
   static_cast<void>(refused_or([&] { return kernel_resources(bytes); }));
+  static_cast<void>(refused_or([&] { return module_memory(bytes); }));
 }
 
 }  // namespace

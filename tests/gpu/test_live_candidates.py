@@ -169,7 +169,7 @@ def judge(source: str, language: str, allowed: bool, until: str) -> ouroboros.Ve
         inputs={"x": "rows cols"},
         dtypes=["float32"],
         timed=[{"rows": 64, "cols": 100}],
-        library_kernels=allowed,
+        library_kernels="allow" if allowed else "forbid",
         language=language,
         until=until,
     )

@@ -98,6 +98,7 @@ def test_an_honest_kernel_is_swept_timed_and_gated() -> None:
     (kernel,) = verdict["compilation"]["kernels"]
     assert (kernel["function"], kernel["origin"], kernel["launches"]) == ("scale", "candidate", 1)
     assert kernel["registers"] > 0
+    assert kernel["device_time_share"] == pytest.approx(1)
     correctness = verdict["correctness"]
     assert correctness["cases_passed"] == correctness["cases_total"] > 8
     assert verdict["isolation"]["sealed"]

@@ -183,6 +183,7 @@ def test_a_problem_gives_back_what_it_was_made_of() -> None:
         timed=[{"rows": 8, "half": 4}],
         reference=gather,
         nan_meaningful=True,
+        library_kernels="allow",
     )
     assert problem.reference is gather
     assert problem.oracle is None
@@ -192,7 +193,14 @@ def test_a_problem_gives_back_what_it_was_made_of() -> None:
     assert problem.dtypes == ["float64", "float32"]
     assert problem.timed == [{"rows": 8, "half": 4}]
     assert (problem.nan_meaningful, problem.inf_meaningful) == (True, False)
+    assert problem.library_kernels == "allow"
     assert "run_float64(const double* x" in problem.prototypes()
+
+
+def test_a_policy_for_libraries_is_one_of_three() -> None:
+    assert ouroboros.problems.get("softmax").library_kernels == "forbid"
+    with pytest.raises(ouroboros.InvalidArgumentError, match="use forbid, allow or report"):
+        inline(lambda x: x * 2, library_kernels="maybe")
 
 
 def test_prototypes_of_a_broken_reference_are_an_error() -> None:

@@ -37,7 +37,7 @@ def problem(
     baselines: Sequence[Baseline] = (),
     nan_meaningful: bool = False,
     inf_meaningful: bool = False,
-    library_kernels: bool = False,
+    library_kernels: str = "forbid",
 ) -> Callable[[Reference], Problem]:
     """Makes a problem of the function below it, which becomes the reference.
 
@@ -55,7 +55,8 @@ def problem(
         baselines: What to time against besides eager mode and the compiler.
         nan_meaningful: Cases with NaN are part of the sweep.
         inf_meaningful: Cases with infinities are part of the sweep.
-        library_kernels: Candidates may call library kernels.
+        library_kernels: Kernels of libraries in GPU candidates: "forbid", "allow" as long as the
+            candidate's own contribute, or "report".
 
     Returns:
         A decorator that returns the `Problem`.
@@ -99,7 +100,7 @@ def from_callable(
     baselines: Sequence[Baseline] = (),
     nan_meaningful: bool = False,
     inf_meaningful: bool = False,
-    library_kernels: bool = False,
+    library_kernels: str = "forbid",
 ) -> Problem:
     """Returns a problem whose reference is a function on tensors.
 

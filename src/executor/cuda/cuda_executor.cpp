@@ -26,6 +26,9 @@ Replay replay_from(const json& body) {
   replay.elapsed = std::chrono::nanoseconds(body.at("elapsed_ns").get<std::int64_t>());
   replay.wall = std::chrono::nanoseconds(body.at("wall_ns").get<std::int64_t>());
   body.at("evidence").get_to(replay.evidence);
+  for (const std::int64_t one : body.at("launches_ns")) {
+    replay.launches.emplace_back(one);
+  }
   return replay;
 }
 
@@ -200,9 +203,9 @@ class Lease {
   Replay last_;
 };
 
-class CudaSession final : public Session {
+class PlanSession final : public CudaSession {
  public:
-  CudaSession(std::shared_ptr<Pool> pool, std::shared_ptr<const Arena> arena,
+  PlanSession(std::shared_ptr<Pool> pool, std::shared_ptr<const Arena> arena,
               const std::vector<LaunchPlan>& plans)
       : arena_(std::move(arena)), lease_(std::move(pool)) {
     json calls = json::array();
@@ -213,6 +216,11 @@ class CudaSession final : public Session {
   }
 
   Replay replay(std::size_t call, Placement placement) override {
+    return replay_without(call, placement, {});
+  }
+
+  Replay replay_without(std::size_t call, Placement placement,
+                        const std::vector<std::size_t>& launches) override {
     lease_.require_process();
     if (!lease_.usable()) {
       return lease_.last();
@@ -221,6 +229,7 @@ class CudaSession final : public Session {
     const auto reply = lease_.ask({{"do", "replay"},
                                    {"call", call},
                                    {"high", placement == Placement::high},
+                                   {"without", launches},
                                    {"seconds", seconds}},
                                   Seconds(seconds) + grace);
     lease_.settle(reply ? replay_from(*reply) : lease_.silence());
@@ -313,14 +322,14 @@ class Executor final : public CudaExecutor {
 
   [[nodiscard]] const CudaDevice& device() const noexcept override { return device_; }
 
-  std::unique_ptr<Session> open(std::vector<LaunchPlan> plans,
-                                std::shared_ptr<const Arena> arena) override {
+  std::unique_ptr<CudaSession> open(std::vector<LaunchPlan> plans,
+                                    std::shared_ptr<const Arena> arena) override {
     if (plans.size() != arena->calls().size()) {
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("there are {} plans for the arena's {} calls", plans.size(),
                               arena->calls().size()));
     }
-    return std::make_unique<CudaSession>(pool_, std::move(arena), plans);
+    return std::make_unique<PlanSession>(pool_, std::move(arena), plans);
   }
 
   std::unique_ptr<CudaRace> open_race(std::vector<LaunchPlan> arms,
@@ -355,6 +364,7 @@ class Executor final : public CudaExecutor {
 }  // namespace
 }  // namespace cuda
 
+CudaSession::~CudaSession() = default;
 CudaRace::~CudaRace() = default;
 CudaExecutor::~CudaExecutor() = default;
 

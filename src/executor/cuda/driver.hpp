@@ -160,6 +160,8 @@ inline constexpr int oldest_driver = 12000;
   X(cuModuleUnload, cuModuleUnload, (ModuleHandle module))                                       \
   X(cuModuleGetFunction, cuModuleGetFunction,                                                    \
     (FunctionHandle * function, ModuleHandle module, const char* name))                          \
+  X(cuModuleGetGlobal, cuModuleGetGlobal_v2,                                                     \
+    (Address * address, std::size_t* bytes, ModuleHandle module, const char* name))              \
   X(cuFuncSetAttribute, cuFuncSetAttribute, (FunctionHandle function, int attribute, int value)) \
   X(cuLaunchKernelEx, cuLaunchKernelEx,                                                          \
     (const LaunchConfiguration* configuration, FunctionHandle function, void** parameters,       \

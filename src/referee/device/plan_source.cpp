@@ -16,11 +16,11 @@ constexpr std::array<std::string_view, 9> wrong_result = {
     "input_count",  "output_count", "input_dtype",    "input_shape",        "input_strides",
     "output_dtype", "output_shape", "output_strides", "output_unreferenced"};
 
-/// Refusals that mean that a launch would fail.
-constexpr std::array<std::string_view, 9> failing_launch = {
-    "grid_too_large",     "block_too_large",   "cluster_invalid",
-    "shared_too_large",   "too_many_launches", "too_much_scratch",
-    "wrong_architecture", "not_a_cubin",       "no_launch"};
+/// Refusals that mean that a launch would fail, or has nothing to work with.
+constexpr std::array<std::string_view, 11> failing_launch = {
+    "grid_too_large",     "block_too_large",  "cluster_invalid", "shared_too_large",
+    "too_many_launches",  "too_much_scratch", "device_heap",     "wrong_architecture",
+    "tensor_map_outside", "not_a_cubin",      "no_launch"};
 
 template <std::size_t N>
 bool among(const std::array<std::string_view, N>& kinds, const std::string& kind) {
@@ -78,7 +78,7 @@ std::vector<Planned> audited_plans(PlanSource& source, const Problem& problem,
     auto& one = all[i];
     PlanRules rules;
     rules.signature = signature_of(requests[i].buffers);
-    rules.library_kernels = problem.policies.library_kernels;
+    rules.library_kernels = problem.policies.library_kernels != LibraryKernels::forbid;
     for (const auto& variant : one.variants) {
       if (one.fault) break;
       const auto refusals = audit(variant, rules);

@@ -4,9 +4,11 @@
 #include <optional>
 
 #include "ouroboros/error.hpp"
+#include "referee/device/decoy.hpp"
 #include "referee/device/device.hpp"
 #include "referee/device/gpu.hpp"
 #include "referee/device/interpreter.hpp"
+#include "referee/device/launch_times.hpp"
 #include "referee/device/plan_source.hpp"
 
 namespace ouroboros::referee::device {
@@ -115,13 +117,32 @@ SweepOutcome sweep(const Problem& problem, const Compiled& compiled, const CaseP
     if (places.empty()) {
       break;
     }
+    LaunchTimes times;
     const auto replayed = [&](const std::vector<Call>&, const std::shared_ptr<const Arena>& arena) {
-      return gpu->executor().open(std::move(plans), arena);
+      return recorded(gpu->executor().open(plans, arena), plans, times);
     };
-    merge(outcome,
-          present ? run_cases(problem, some, options, replayed)
-                  : interpret_cases(problem, compiled.candidate, some, options),
-          places);
+    auto judged = present ? run_cases(problem, some, options, replayed)
+                          : interpret_cases(problem, compiled.candidate, some, options);
+    if (present && !judged.failure) {
+      if (auto decoy = find_decoys(problem, some.cases, plans, gpu->executor(), options)) {
+        if (decoy->severity == "cheat") {
+          judged.failure = Status::rejected;
+        }
+        judged.findings.push_back(std::move(*decoy));
+      }
+    }
+    if (round == 0) {
+      outcome.device_time_share = times.shares();
+      if (problem.policies.library_kernels == LibraryKernels::report &&
+          times.libraries.count() > 0) {
+        judged.findings.push_back(
+            {"library_kernels", "note", "sweep",
+             fmt::format("library kernels take {:.0f} % of the device's time",
+                         100.0 * static_cast<double>(times.libraries.count()) /
+                             static_cast<double>(times.all.count()))});
+      }
+    }
+    merge(outcome, std::move(judged), places);
   }
   if (present && most_variants > 0) {
     // What is judged was recorded before any secret input existed.

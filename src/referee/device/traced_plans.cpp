@@ -37,7 +37,7 @@ class TracedPlans final : public PlanSource {
       : options_(options),
         has_gpu_(Gpu::present(options)),
         outputs_(problem.outputs),
-        library_kernels_(problem.policies.library_kernels),
+        library_kernels_(problem.policies.library_kernels != LibraryKernels::forbid),
         log_bytes_(static_cast<std::size_t>(options.limits.log_kib) * 1024) {
     const auto& device = options.device;
     if (candidate.language == "python" ? !device.live_tracer : !device.tracer) {

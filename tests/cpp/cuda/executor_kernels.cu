@@ -135,12 +135,33 @@ __global__ void print(const float* x, float* out, std::uint32_t n) {
   }
 }
 
+// Modules of their own: all kernels of a module share what it does with memory.
+#ifdef OUROBOROS_HEAP
 __global__ void allocate(const float* x, float* out, std::uint32_t n) {
   if (threadIdx.x == 0 && blockIdx.x == 0) {
     auto* copy = static_cast<float*>(malloc(n * sizeof(float)));
     for (std::uint32_t i = 0; i < n; ++i) copy[i] = x[i];
     for (std::uint32_t i = 0; i < n; ++i) out[i] = 2 * copy[i];
     free(copy);
+  }
+}
+#endif
+
+#ifdef OUROBOROS_MANAGED
+__device__ __managed__ std::uint32_t runs = 0;
+#else
+__device__ std::uint32_t runs;
+#endif
+__device__ std::uint32_t first_result = 40;
+static __device__ std::uint32_t seen[1000];
+
+/// Keeps what it has done in variables of three kinds, and writes what it finds in them.
+__global__ void remember(const float*, float* out, std::uint32_t n) {
+  for (std::uint32_t i = threadIdx.x; i < 1000; i += blockDim.x) {
+    out[1 + i] = static_cast<float>(++seen[(i + n) % 1000]);
+  }
+  if (threadIdx.x == 0) {
+    out[0] = static_cast<float>(first_result++ + ++runs);
   }
 }
 

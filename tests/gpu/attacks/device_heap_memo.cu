@@ -4,8 +4,7 @@
 // variable.
 // Gains: Memory that outlives the launch.
 // Threats: X21, X12
-// Answer: Globals and the heap keep what a launch left in them; what comes of it shows, and the heap is
-// limited.
+// Answer: A module that uses the device's heap is refused before it is loaded.
 //
 //! dtypes float32
 //! launch softmax<<<rows, 32>>>(x, out, cols)

@@ -31,7 +31,12 @@ void wait_forever(int socket) {
 }
 
 json to_json(const Replay& replay) {
-  return {{"outcome", static_cast<int>(replay.outcome)},
+  json launches = json::array();
+  for (const auto one : replay.launches) {
+    launches.push_back(one.count());
+  }
+  return {{"launches_ns", launches},
+          {"outcome", static_cast<int>(replay.outcome)},
           {"evidence", replay.evidence},
           {"elapsed_ns", replay.elapsed.count()},
           {"wall_ns", replay.wall.count()}};
@@ -84,7 +89,8 @@ class Server {
       return close();
     }
     if (what == "replay" && sweep_) {
-      return finish(sweep_->replay(body.at("call"), body.at("high"), body.at("seconds")));
+      return finish(sweep_->replay(body.at("call"), body.at("high"), body.at("seconds"),
+                                   body.at("without").get<std::vector<std::size_t>>()));
     }
     if (what == "upload" && race_) {
       race_->upload();

@@ -35,12 +35,16 @@ std::size_t run_sentinel(Device& device) {
 
 }  // namespace
 
-std::string clean(Device& device) {
-  const Flush flush(device);  // Its memory must stay until the kernel has ended.
+void scrub_shared(const Device& device) {
   // A block that takes all the shared memory has a multiprocessor to itself, so that two waves
   // reach every one of them.
   const unsigned bytes = device.shared_bytes();
   device.launch("ouroboros_scrub", device.multiprocessors() * 2, 1024, bytes, bytes);
+}
+
+std::string clean(Device& device) {
+  const Flush flush(device);  // Its memory must stay until the kernel has ended.
+  scrub_shared(device);
   flush.enqueue();
   device.wait(Clock::now() + patience);
   if (const auto wrong = run_sentinel(device); wrong != 0) {

@@ -6,6 +6,9 @@
 
 namespace ouroboros::cuda {
 
+/// Enqueues zeroes for all the shared memory there is, so that no launch finds another's there.
+void scrub_shared(const Device& device);
+
 /// What stands between two candidates in one process, after modules and memory of the first are
 /// gone: shared memory and the L2 cache are scrubbed, and a kernel whose result is known is run.
 /// Returns what was wrong with the device, or nothing. Throws `DriverError` and `KernelHangs`.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace ouroboros::cuda {
@@ -17,62 +18,48 @@ struct Overloaded : Handlers... {
 template <typename... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
-/// What the driver says of an image, and not of the machine.
-bool is_about_the_image(int status) {
-  constexpr int invalid_image = 200;
-  constexpr int no_binary_for_gpu = 209;
-  constexpr int invalid_ptx = 218;
-  constexpr int unsupported_ptx_version = 222;
-  constexpr int invalid_source = 300;
-  constexpr int not_found = 500;
-  constexpr int invalid_value = 1;
-  for (const int one : {invalid_value, invalid_image, no_binary_for_gpu, invalid_ptx,
-                        unsupported_ptx_version, invalid_source, not_found}) {
-    if (status == one) {
-      return true;
-    }
+/// Drivers up to CUDA 13.1 set a bit in the maps of small tensors that the hardware must not see:
+/// CUTLASS and Triton (third_party/nvidia/backend/driver.c) clear it, and so do we.
+void correct(TensorMap& map, const ParameterTensorMap& plan, int driver_version) {
+  constexpr int last_with_the_bit = 13010;
+  constexpr std::uint64_t small_bytes = 128 << 10;
+  constexpr std::uint64_t bit = std::uint64_t{1} << 21;
+  if (driver_version > last_with_the_bit) {
+    return;
   }
-  return false;
+  // From the first element's first byte to the last one's: the innermost stride is an element.
+  constexpr std::uint64_t element_bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4, 1, 1, 1};
+  double last = static_cast<double>((plan.sizes[0] - 1) * element_bytes[plan.data_type]);
+  for (std::size_t i = 1; i < plan.sizes.size(); ++i) {
+    last += static_cast<double>(plan.sizes[i] - 1) * static_cast<double>(plan.strides_bytes[i - 1]);
+  }
+  if (last + 1 < static_cast<double>(small_bytes)) {
+    map.opaque[1] &= ~bit;
+  }
 }
 
 }  // namespace
-
-Modules::~Modules() {
-  for (const auto& [digest, module] : loaded_) {
-    device_.driver().cuModuleUnload(module);
-  }
-}
-
-ModuleHandle Modules::load(const PlanImage& image) {
-  if (const auto found = loaded_.find(image.sha256); found != loaded_.end()) {
-    return found->second;
-  }
-  ModuleHandle module = nullptr;
-  const auto& driver = device_.driver();
-  const int status = driver.cuModuleLoadData(&module, image.bytes.data());
-  if (is_about_the_image(status)) {
-    throw LoadFailure("a module could not be loaded: " + driver.describe(status));
-  }
-  if (status == status_out_of_memory && device_.free_bytes() > plenty_bytes) {
-    throw LoadFailure("a module needs more memory than there is");
-  }
-  driver.check(status, "cuModuleLoadData");
-  return loaded_.emplace(image.sha256, module).first->second;
-}
 
 Program::Program(const Device& device, LaunchPlan plan, Modules& modules)
     : device_(device), plan_(std::move(plan)), kernels_(plan_.launches.size()) {
   for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
     if (const auto* launch = std::get_if<KernelLaunch>(&plan_.launches[i])) {
-      prepare(*launch, kernels_[i], modules);
+      const auto& [origin, image] = plan_.modules.at(launch->module);
+      auto& module = modules.load(plan_.images.at(image), origin);
+      if (std::find(modules_.begin(), modules_.end(), &module) == modules_.end()) {
+        modules_.push_back(&module);
+      }
+      kernels_[i].module = &module;
+      prepare(*launch, kernels_[i]);
     }
   }
 }
 
-void Program::prepare(const KernelLaunch& launch, Kernel& kernel, Modules& modules) const {
+void Program::prepare(const KernelLaunch& launch, Kernel& kernel) const {
   const auto& driver = device_.driver();
-  const auto module = modules.load(plan_.images.at(plan_.modules.at(launch.module).image));
-  int status = driver.cuModuleGetFunction(&kernel.function, module, launch.function.c_str());
+  kernel.generation = kernel.module->generation();
+  int status = driver.cuModuleGetFunction(&kernel.function, kernel.module->handle(),
+                                          launch.function.c_str());
   if (status != status_success) {
     throw LoadFailure(fmt::format("module {} has no kernel '{}': {}", launch.module,
                                   launch.function, driver.describe(status)));
@@ -90,6 +77,19 @@ void Program::prepare(const KernelLaunch& launch, Kernel& kernel, Modules& modul
         fmt::format("kernel '{}' cannot have {} bytes of shared memory and clusters "
                     "of {} blocks: {}",
                     launch.function, launch.shared_bytes, blocks, driver.describe(status)));
+  }
+}
+
+void Program::restore() {
+  for (auto* module : modules_) {
+    module->restore();
+  }
+  // Another program may have had the module loaded anew as well.
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    auto& kernel = kernels_[i];
+    if (kernel.module != nullptr && kernel.generation != kernel.module->generation()) {
+      prepare(std::get<KernelLaunch>(plan_.launches[i]), kernel);
+    }
   }
 }
 
@@ -126,6 +126,7 @@ void Program::patch(const KernelLaunch& launch, Kernel& kernel) const {
       throw LoadFailure(fmt::format("a tensor map of kernel '{}' cannot be encoded: {}",
                                     launch.function, driver.describe(status)));
     }
+    correct(map, one, driver.version);
     std::memcpy(kernel.parameters.data() + one.at, &map, sizeof map);
   }
 }

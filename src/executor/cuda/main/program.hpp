@@ -1,35 +1,14 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "executor/cuda/main/memory.hpp"
+#include "executor/cuda/main/module.hpp"
 #include "ouroboros/launch_plan.hpp"
 
 namespace ouroboros::cuda {
-
-/// The driver refused a module, or a module lacks a function: the plan's fault.
-struct LoadFailure : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// Modules by what is in them, each loaded once.
-class Modules {
- public:
-  explicit Modules(const Device& device) : device_(device) {}
-  ~Modules();
-  Modules(const Modules&) = delete;
-  Modules& operator=(const Modules&) = delete;
-
-  ModuleHandle load(const PlanImage& image);
-
- private:
-  const Device& device_;
-  std::map<std::string, ModuleHandle> loaded_;
-};
 
 /// A plan whose modules are loaded: launches, and the addresses that they were last bound to.
 class Program {
@@ -43,6 +22,9 @@ class Program {
   /// Puts addresses where the plan has places in buffers.
   void bind(const std::vector<Address>& buffers);
 
+  /// Makes the modules' variables what they were when they were loaded.
+  void restore();
+
   /// Enqueues launch `index`.
   void launch(std::size_t index) const;
 
@@ -51,18 +33,21 @@ class Program {
 
  private:
   struct Kernel {
+    Module* module = nullptr;
+    unsigned generation = 0;  ///< Of the module, when the function was looked up.
     FunctionHandle function = nullptr;
     std::vector<std::byte> parameters;
   };
 
-  void prepare(const KernelLaunch& launch, Kernel& kernel, Modules& modules) const;
+  void prepare(const KernelLaunch& launch, Kernel& kernel) const;
   void patch(const KernelLaunch& launch, Kernel& kernel) const;
   void start(const KernelLaunch& launch, const Kernel& kernel) const;
   [[nodiscard]] Address at(const BufferOffset& place) const;
 
   const Device& device_;
   LaunchPlan plan_;
-  std::vector<Kernel> kernels_;  ///< One for each launch; empty for fills and copies.
+  std::vector<Module*> modules_;  ///< Each once.
+  std::vector<Kernel> kernels_;   ///< One for each launch; empty for fills and copies.
   std::vector<Address> buffers_;
 };
 

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "executor/cuda/main/fault.hpp"
+#include "executor/cuda/main/hygiene.hpp"
 #include "ouroboros/error.hpp"
 
 namespace ouroboros::cuda {
@@ -16,7 +17,7 @@ constexpr unsigned flush_blocks_each = 4;  ///< On a multiprocessor.
 constexpr unsigned most_passes = 32;
 constexpr auto patience = std::chrono::seconds{30};
 
-std::vector<Program> load(const Device& device, std::vector<LaunchPlan> plans, Modules& modules) {
+std::vector<Program> load(Device& device, std::vector<LaunchPlan> plans, Modules& modules) {
   std::vector<Program> programs;
   for (auto& plan : plans) {
     programs.emplace_back(device, std::move(plan), modules);
@@ -186,7 +187,9 @@ Race::Block Race::run(const std::vector<std::size_t>& order, double seconds) {
 }
 
 void Race::sample(std::size_t arm, Address counter, bool first, double seconds, Sample& result) {
-  const auto& program = arms_[arm];
+  auto& program = arms_[arm];
+  program.restore();
+  scrub_shared(device_);
   memory_.reset(arm, fresh_pattern());
   for (unsigned pass = 0; pass < passes_; ++pass) {
     flush_.enqueue();

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "executor/cuda/main/fault.hpp"
+#include "executor/cuda/main/hygiene.hpp"
 #include "ouroboros/error.hpp"
 
 namespace ouroboros::cuda {
@@ -19,7 +22,8 @@ Sweep::Sweep(Device& device, sandbox::Descriptor arena, std::vector<Call> calls)
   }
 }
 
-Replay Sweep::replay(std::size_t call, bool high, double seconds) {
+Replay Sweep::replay(std::size_t call, bool high, double seconds,
+                     const std::vector<std::size_t>& without) {
   const auto begin = Clock::now();
   if (call >= programs_.size()) {
     throw Error(ErrorCode::invalid_argument, fmt::format("there is no call {}", call));
@@ -36,7 +40,9 @@ Replay Sweep::replay(std::size_t call, bool high, double seconds) {
     return replay;
   }
   memory.upload();
-  replay = run(program, seconds);
+  program.restore();
+  scrub_shared(device_);
+  replay = run(program, seconds, without);
   if (replay.outcome == Outcome::returned) {
     if (const auto damage = memory.damage(0)) {
       replay.outcome = Outcome::fault;
@@ -48,18 +54,23 @@ Replay Sweep::replay(std::size_t call, bool high, double seconds) {
   return replay;
 }
 
-Replay Sweep::run(const Program& program, double seconds) {
+Replay Sweep::run(const Program& program, double seconds, const std::vector<std::size_t>& without) {
   Replay replay;
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                            std::chrono::duration<double>(seconds));
   for (std::size_t i = 0; i < program.launches(); ++i) {
+    replay.launches.emplace_back(0);
+    if (std::find(without.begin(), without.end(), i) != without.end()) {
+      continue;
+    }
     try {
       device_.record(start_);
       program.launch(i);
       device_.record(stop_);
       device_.wait(stop_, deadline);
-      replay.elapsed += std::chrono::duration_cast<std::chrono::nanoseconds>(
+      replay.launches.back() = std::chrono::duration_cast<std::chrono::nanoseconds>(
           std::chrono::duration<double, std::micro>(device_.microseconds(start_, stop_)));
+      replay.elapsed += replay.launches.back();
     } catch (const DriverError& failure) {
       return judge_failure(device_, failure, program.name(i));
     } catch (const KernelHangs&) {

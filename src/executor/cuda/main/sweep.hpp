@@ -23,11 +23,13 @@ class Sweep {
   /// Throws `LoadFailure`.
   Sweep(Device& device, sandbox::Descriptor arena, std::vector<Call> calls);
 
-  Replay replay(std::size_t call, bool high, double seconds);
+  /// One run, with the launches of `without` left out.
+  Replay replay(std::size_t call, bool high, double seconds,
+                const std::vector<std::size_t>& without);
 
  private:
   /// Runs the launches one after another, so that a fault names its launch.
-  Replay run(const Program& program, double seconds);
+  Replay run(const Program& program, double seconds, const std::vector<std::size_t>& without);
 
   Device& device_;
   sandbox::Descriptor arena_;

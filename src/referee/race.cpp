@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "judge/tensors.hpp"
 #include "referee/arena_tensors.hpp"
 #include "referee/device/device.hpp"
 #include "referee/distance.hpp"
@@ -63,7 +64,8 @@ void Race::probe() {
   auto spec = model_.spec;
   spec.seed = derive_seed(seed_, probe_purpose + probes_++);
   spec.family = "patchwork";
-  const auto one = draw_case([&] { return judge::realise(problem_, spec); });
+  const auto where = judge::place_of(inputs_);
+  const auto one = draw_case([&] { return judge::realise(problem_, spec, where); });
   for (const auto& result : results()) {
     if (!result.candidate || failure_) {
       continue;

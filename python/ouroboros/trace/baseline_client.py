@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import json
-import pickle
 import selectors
 import subprocess
 import sys
@@ -16,6 +15,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
+
+import cloudpickle
 
 __all__ = ["BaselinePlan", "BaselineWorker", "Unavailable", "problem_document"]
 
@@ -49,13 +50,15 @@ class _FailedError(Exception):
 def problem_document(origin: str, reference: object) -> dict[str, str]:
     """Returns how a request names a problem: by its origin, or with the pickled reference.
 
+    A function of a notebook or of a script travels by value, with the globals that it uses.
+
     Raises:
-        ValueError: A reference of no file, such as a lambda, cannot be sent to another process.
+        ValueError: The reference holds on to something that cannot be sent to another process.
     """
     if origin.startswith(("builtin:", "file:")):
         return {"origin": origin}
     try:
-        return {"pickle": base64.b64encode(pickle.dumps(reference)).decode()}
+        return {"pickle": base64.b64encode(cloudpickle.dumps(reference)).decode()}
     except Exception as error:
         raise ValueError(
             f"the reference cannot be sent to another process ({error}); define it in a file"

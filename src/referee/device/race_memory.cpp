@@ -4,7 +4,10 @@
 #include <ATen/ops/from_blob.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <dlfcn.h>
+
 #include <cstdlib>
+#include <filesystem>
 
 #include "judge/tensors.hpp"
 #include "ouroboros/error.hpp"
@@ -29,12 +32,26 @@ ArenaTensors tensors_over(const DeviceArena& arena, at::Device where) {
   return tensors;
 }
 
+/// LibTorch keeps what it has for CUDA in a library of its own, which a C++ program seldom links.
+/// It registers itself when it is loaded, which has to be before anybody asks for CUDA.
+bool has_cuda() {
+  static const bool found = [] {
+    Dl_info torch{};
+    if (dladdr(reinterpret_cast<const void*>(&at::globalContext), &torch) != 0) {
+      const auto folder = std::filesystem::path(torch.dli_fname).parent_path();
+      dlopen((folder / "libtorch_cuda.so").c_str(), RTLD_NOW | RTLD_GLOBAL);
+    }
+    return at::globalContext().hasCUDA();
+  }();
+  return found;
+}
+
 }  // namespace
 
 std::optional<at::Device> shared_device(const Options& options) {
   // A driver for tests has the host's memory, which LibTorch has in any build.
   const bool for_tests = std::getenv("OUROBOROS_LIBCUDA") != nullptr;
-  if (!for_tests && !at::globalContext().hasCUDA()) {
+  if (!for_tests && !has_cuda()) {
     return std::nullopt;
   }
   try {
@@ -42,7 +59,7 @@ std::optional<at::Device> shared_device(const Options& options) {
     if (smallest.on_host()) {
       return at::Device(at::kCPU);
     }
-    if (!at::globalContext().hasCUDA()) {
+    if (!has_cuda()) {
       return std::nullopt;
     }
     return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(smallest.ordinal()));

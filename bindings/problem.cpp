@@ -172,9 +172,9 @@ Problem make_problem(std::string name, std::string description, std::string orig
                      std::vector<Axis> axes, std::vector<Input> inputs,
                      std::vector<std::string> outputs, const std::vector<std::string>& dtypes,
                      std::vector<AxisValues> timed, std::vector<AxisValues> timed_gpu,
-                     AnyCallable reference,
-                     std::optional<AnyCallable> oracle, std::vector<Baseline> baselines,
-                     bool nan_meaningful, bool inf_meaningful, const std::string& library_kernels) {
+                     AnyCallable reference, std::optional<AnyCallable> oracle,
+                     std::vector<Baseline> baselines, bool nan_meaningful, bool inf_meaningful,
+                     const std::string& library_kernels) {
   Problem problem;
   const std::string owner = " of problem '" + name + "'";
   problem.name = std::move(name);

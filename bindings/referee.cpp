@@ -93,18 +93,33 @@ void bind_referee(py::module_& module) {
       },
       py::arg("path"), "The source and the name of a candidate in a file.");
 
+  py::class_<SharedCases, std::shared_ptr<SharedCases>>(
+      module, "SharedCases", "Cases of one problem that a group of candidates is judged on.");
+
   py::class_<Referee>(module, "Referee", "Decides whether a candidate is correct, and how fast.")
       .def(py::init(&make_referee), py::arg("options"))
       .def(
           "judge_json",
           [](const Referee& referee, const Problem& problem, const py::bytes& source,
-             std::string name, std::string language, const Cancelled& cancelled) {
+             std::string name, std::string language, const Cancelled& cancelled,
+             const std::optional<std::shared_ptr<SharedCases>>& cases) {
             const Candidate candidate{source, std::move(name), std::move(language)};
-            return run(cancelled, [&] { return referee.judge(problem, candidate).to_json(); });
+            return run(cancelled, [&] {
+              return (cases ? referee.judge(problem, candidate, **cases)
+                            : referee.judge(problem, candidate))
+                  .to_json();
+            });
           },
           py::arg("problem"), py::arg("source"), py::arg("name") = "candidate",
           py::arg("language") = "cpp", py::arg("cancelled") = py::none(),
-          "Runs every stage and returns the verdict as JSON.")
+          py::arg("cases") = py::none(), "Runs every stage and returns the verdict as JSON.")
+      .def(
+          "share_cases",
+          [](const Referee& referee, const Problem& problem) -> std::shared_ptr<SharedCases> {
+            return referee.share_cases(problem);
+          },
+          py::arg("problem"),
+          "Cases for a group of candidates, drawn when the first of them needs them.")
       .def(
           "validate",
           [](const Referee& referee, const Problem& problem, const Cancelled& cancelled) {

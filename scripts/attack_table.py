@@ -18,6 +18,11 @@ BEGIN = "<!-- scripts/attack_table.py writes what follows -->\n"
 END = "<!-- until here -->\n"
 
 
+def verdict(expect: dict[str, list[str]]) -> str:
+    """Returns the statuses in words."""
+    return " or ".join(f"`{status}`" for status in expect["status"])
+
+
 def table() -> str:
     """Returns the rows, in the order of who answers them."""
     order = ("trace", "compile", "audit", "interpreter", "replay", "construction")
@@ -35,7 +40,7 @@ def table() -> str:
             ", ".join(row["rows"]),
             row["tries"].removesuffix("."),
             row["answered"],
-            " or ".join(f"`{status}`" for status in expect["status"]),
+            verdict(expect) + (f"; on a GPU {verdict(row['on_gpu'])}" if "on_gpu" in row else ""),
             ", ".join(marks),
         ]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")

@@ -98,7 +98,7 @@ struct OUROBOROS_API Problem {
   std::vector<Input> inputs;
   std::vector<std::string> outputs = {"out"};
   std::vector<DType> dtypes = {DType::float32};
-  std::vector<AxisValues> timed;  ///< Cells to time; the first is also swept.
+  std::vector<AxisValues> timed;           ///< Cells to time; the first is also swept.
   std::vector<AxisValues> timed_gpu = {};  ///< Those for a GPU; empty: the same.
   Policies policies;
   Reference reference;

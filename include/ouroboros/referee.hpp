@@ -34,7 +34,8 @@ struct Compiled {
 /// Outcome of one stage: what it measured, and the status that it imposes, if any.
 struct SweepOutcome {
   Correctness record;
-  double replay_s = 0.0;   ///< Of the stage's wall time: replays, with copies and checks around them.
+  double replay_s =
+      0.0;  ///< Of the stage's wall time: replays, with copies and checks around them.
   double kernels_s = 0.0;  ///< Of the candidate's own code, on the executor's clock.
   std::optional<Status> failure;
   std::vector<Finding> findings;
@@ -51,6 +52,24 @@ struct GateOutcome {
   GateResult record;
   std::optional<Status> failure;
   std::vector<Finding> findings;
+};
+
+/// Cases of one problem for a group of candidates: secret inputs, and what is true of them, are
+/// made once for all. Whoever writes candidates must not learn a verdict of the group, which holds
+/// the seed, before the last of the group is judged; then the cases are retired.
+class OUROBOROS_API SharedCases {
+ public:
+  ~SharedCases();
+  SharedCases(const SharedCases&) = delete;
+  SharedCases& operator=(const SharedCases&) = delete;
+
+  class Pool;
+  [[nodiscard]] const Pool& pool() const noexcept;
+
+ private:
+  friend class Referee;
+  explicit SharedCases(std::unique_ptr<Pool> pool);
+  std::unique_ptr<Pool> pool_;
 };
 
 /// Decides whether a candidate computes what a problem's reference computes, and how fast.
@@ -72,6 +91,14 @@ class OUROBOROS_API Referee {
   /// cancellation throw.
   [[nodiscard]] Verdict judge(const Problem& problem, const Candidate& candidate) const;
 
+  /// Cases for a group of candidates. They are drawn when the first of them needs them.
+  [[nodiscard]] std::unique_ptr<SharedCases> share_cases(const Problem& problem) const;
+
+  /// As above, on the cases of a group. Throws `Error{invalid_argument}` when they are of another
+  /// problem.
+  [[nodiscard]] Verdict judge(const Problem& problem, const Candidate& candidate,
+                              const SharedCases& cases) const;
+
   /// Judges the problem itself: its reference runs, is deterministic, and rejects null candidates.
   /// Empty when the problem is sound, otherwise one sentence.
   [[nodiscard]] std::optional<std::string> validate(const Problem& problem) const;
@@ -87,6 +114,8 @@ class OUROBOROS_API Referee {
 
  private:
   class Impl;
+  Verdict judge_on(const Problem& problem, const Candidate& candidate,
+                   const SharedCases::Pool* shared) const;
   std::unique_ptr<Impl> impl_;
 };
 

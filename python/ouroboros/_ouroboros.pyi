@@ -33,6 +33,7 @@ __all__: list[str] = [
     "Referee",
     "SCHEMA_VERSION",
     "SandboxUnavailableError",
+    "SharedCases",
     "TimingPlan",
     "Tracer",
     "UnsupportedError",
@@ -229,6 +230,9 @@ class Problem:
         timed: collections.abc.Sequence[
             collections.abc.Mapping[str, typing.SupportsInt | typing.SupportsIndex]
         ] = [],
+        timed_gpu: collections.abc.Sequence[
+            collections.abc.Mapping[str, typing.SupportsInt | typing.SupportsIndex]
+        ] = [],
         reference: collections.abc.Callable[..., typing.Any],
         oracle: collections.abc.Callable[..., typing.Any] | None = None,
         baselines: collections.abc.Sequence[Baseline] = [],
@@ -296,6 +300,11 @@ class Problem:
     def timed(self) -> list[dict[str, int]]:
         """
         Values of the axes for each cell that is timed.
+        """
+    @property
+    def timed_gpu(self) -> list[dict[str, int]]:
+        """
+        Those for a GPU; empty: the same.
         """
 
 class Limits:
@@ -633,6 +642,11 @@ class Compiled:
         What the candidate is written in.
         """
 
+class SharedCases:
+    """
+    Cases of one problem that a group of candidates is judged on.
+    """
+
 class Referee:
     """
     Decides whether a candidate is correct, and how fast.
@@ -669,9 +683,14 @@ class Referee:
         name: str = "candidate",
         language: str = "cpp",
         cancelled: collections.abc.Callable[[], bool] | None = None,
+        cases: SharedCases | None = None,
     ) -> str:
         """
         Runs every stage and returns the verdict as JSON.
+        """
+    def share_cases(self, problem: Problem) -> SharedCases:
+        """
+        Cases for a group of candidates, drawn when the first of them needs them.
         """
     def sweep(
         self,

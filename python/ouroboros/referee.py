@@ -214,7 +214,10 @@ class Referee:
     def judge_batch(
         self, problem: ProblemLike, sources: Iterable[Source], *, workers: int | None = None
     ) -> list[Verdict]:
-        """Judges many candidates for one problem.
+        """Judges many candidates for one problem, all on the same secret cases.
+
+        What the reference and the oracle make of the cases is computed once. The verdicts hold
+        their seed: they come all together, when no candidate can gain by it any more.
 
         Args:
             problem: What the candidates have to compute.
@@ -229,9 +232,10 @@ class Referee:
         if workers is None:
             workers = min(4, len(os.sched_getaffinity(0)))
         stop = threading.Event()
+        cases = self._native.share_cases(loaded)
         with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
             futures = [
-                pool.submit(self._judge, loaded, source, None, None, stop.is_set)
+                pool.submit(self._judge, loaded, source, None, None, stop.is_set, cases)
                 for source in sources
             ]
             try:
@@ -297,6 +301,7 @@ class Referee:
         name: str | None,
         language: Language | None,
         stop: Callable[[], bool] | None,
+        cases: _ouroboros.SharedCases | None = None,
     ) -> Verdict:
         text, known_as, written_in = _read(source, name, language)
         loaded = problems.load(problem)
@@ -304,7 +309,7 @@ class Referee:
             loaded = with_baselines(loaded, self._baselines, written_in)
         return Verdict.from_json(
             self._native.judge_json(
-                loaded, text, name=known_as, language=written_in, cancelled=stop
+                loaded, text, name=known_as, language=written_in, cancelled=stop, cases=cases
             )
         )
 

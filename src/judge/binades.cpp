@@ -103,9 +103,9 @@ Binades measure_by_operators(const Evidence& evidence) {
   if (evidence.oracle.numel() == 0) return found;
   const auto truth = evidence.oracle.view(-1);
   const auto finite = at::isfinite(truth);
-  found.largest =
-      at::where(finite, truth.abs(), at::Scalar(0.0)).max().item().toDouble();
-  const auto counts = binade_indices(truth.masked_select(finite)).bincount({}, binades).to(at::kCPU);
+  found.largest = at::where(finite, truth.abs(), at::Scalar(0.0)).max().item().toDouble();
+  const auto counts =
+      binade_indices(truth.masked_select(finite)).bincount({}, binades).to(at::kCPU);
   const auto errors = largest_distances(evidence.oracle, evidence.reference, true);
   for (int b = 0; b < binades; ++b) {
     const auto index = static_cast<std::size_t>(b);

@@ -183,7 +183,8 @@ std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& s
   } else if (spec.family == "sorted") {
     std::sort(out.begin(), out.end());
   } else if (spec.family == "spike") {
-    for (std::size_t i = 0; i < count; ++i) out[i] = out[i] % 2 == 0 ? 0 : static_cast<std::int64_t>(bound) - 1;
+    for (std::size_t i = 0; i < count; ++i)
+      out[i] = out[i] % 2 == 0 ? 0 : static_cast<std::int64_t>(bound) - 1;
   } else if (spec.family == "mixed") {
     for (std::size_t i = 1; i < count; i += 2) out[i] = out[i - 1];
   }

@@ -61,8 +61,8 @@ void fill(const at::Tensor& into, Make&& make) {
 }  // namespace
 
 at::Tensor bits(std::uint64_t key, std::int64_t first, std::int64_t count, at::Device device) {
-  auto position = at::arange(first + 1, first + count + 1,
-                             at::TensorOptions().dtype(at::kLong).device(device));
+  auto position =
+      at::arange(first + 1, first + count + 1, at::TensorOptions().dtype(at::kLong).device(device));
   return mixed(times(position, step).add_(at::Scalar(static_cast<std::int64_t>(key))));
 }
 

@@ -198,7 +198,8 @@ bool overflows(const Tensors& reference, const Tensors& oracle) {
   for (std::size_t k = 0; k < reference.size(); ++k) {
     if (!reference[k].is_floating_point()) continue;
     if (!reference[k].is_cpu()) {
-      const auto lost = at::isfinite(reference[k]).logical_not_().logical_and_(at::isfinite(oracle[k]));
+      const auto lost =
+          at::isfinite(reference[k]).logical_not_().logical_and_(at::isfinite(oracle[k]));
       if (lost.any().item().toBool()) return true;
       continue;
     }
@@ -225,8 +226,8 @@ Tensors draw(const Problem& problem, const CaseSpec& spec, int shrink, at::Devic
   inputs.reserve(problem.inputs.size());
   for (std::size_t i = 0; i < problem.inputs.size(); ++i) {
     const auto& input = problem.inputs[i];
-    inputs.push_back(
-        empty(shape_of(input, problem, spec.axes), scalar_type(dtype_of(input, spec.dtype)), where));
+    inputs.push_back(empty(shape_of(input, problem, spec.axes),
+                           scalar_type(dtype_of(input, spec.dtype)), where));
     draw_input(problem, spec, i, shrink, inputs.back());
   }
   return inputs;

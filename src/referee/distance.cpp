@@ -86,8 +86,8 @@ double distance_by_operators(const at::Tensor& a, const at::Tensor& b) {
   if (a.numel() == 0) {
     return 0.0;
   }
-  const auto type = a.scalar_type() == at::kFloat || a.scalar_type() == at::kHalf ? at::kFloat
-                                                                                  : at::kDouble;
+  const auto type =
+      a.scalar_type() == at::kFloat || a.scalar_type() == at::kHalf ? at::kFloat : at::kDouble;
   const auto u = a.view(-1).to(type);
   const auto v = b.view(-1).to(type);
   const auto one_is_nan = at::isnan(u).logical_xor_(at::isnan(v)).any();

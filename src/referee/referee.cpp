@@ -9,6 +9,7 @@
 #include "judge/judge.hpp"
 #include "referee/device/device.hpp"
 #include "referee/device/plan_source.hpp"
+#include "referee/shared_cases.hpp"
 #include "referee/stages.hpp"
 
 namespace ouroboros {
@@ -84,7 +85,8 @@ class Referee::Impl {
     return options.seed ? *options.seed : referee::secret_seed();
   }
 
-  void judge(const Problem& problem, const Candidate& candidate, Verdict& verdict) const {
+  void judge(const Problem& problem, const Candidate& candidate, const SharedCases::Pool* shared,
+             Verdict& verdict) const {
     const std::uint64_t seed = verdict.provenance.seed;
     if (referee::device::serves(candidate.language)) {
       referee::device::describe_gpu(options, verdict.provenance);
@@ -112,20 +114,21 @@ class Referee::Impl {
     if (options.until == Stage::compile) {
       return;
     }
-    referee::CasePool pool;
+    std::shared_ptr<const referee::CasePool> pool;
     {
       const Stopwatch watch(verdict, "draw_cases", options);
-      pool =
-          referee::draw_cases(problem, dtypes, referee::derive_seed(seed, cases_purpose), options);
+      const SharedCases::Pool own(problem, seed);
+      pool = (shared != nullptr ? *shared : own)
+                 .get(problem, dtypes, referee::derive_seed(seed, cases_purpose), options);
     }
-    if (pool.fault) {
+    if (pool->fault) {
       verdict.status = Status::invalid_problem;
-      verdict.findings.push_back({"invalid_problem", "error", "sweep", *pool.fault});
+      verdict.findings.push_back({"invalid_problem", "error", "sweep", *pool->fault});
       return;
     }
     {
       const Stopwatch watch(verdict, "sweep", options);
-      auto outcome = referee::sweep(problem, compiled, pool, options);
+      auto outcome = referee::sweep(problem, compiled, *pool, options);
       verdict.isolation = outcome.isolation;
       verdict.provenance.stage_s["sweep_replay"] = outcome.replay_s;
       verdict.provenance.stage_s["sweep_kernels"] = outcome.kernels_s;
@@ -198,11 +201,28 @@ Referee& Referee::operator=(Referee&&) noexcept = default;
 const Options& Referee::options() const noexcept { return impl_->options; }
 
 Verdict Referee::judge(const Problem& problem, const Candidate& candidate) const {
+  return judge_on(problem, candidate, nullptr);
+}
+
+std::unique_ptr<SharedCases> Referee::share_cases(const Problem& problem) const {
+  problem.check();
+  return std::unique_ptr<SharedCases>(
+      new SharedCases(std::make_unique<SharedCases::Pool>(problem, impl_->seed())));
+}
+
+Verdict Referee::judge(const Problem& problem, const Candidate& candidate,
+                       const SharedCases& cases) const {
+  cases.pool().require(problem);
+  return judge_on(problem, candidate, &cases.pool());
+}
+
+Verdict Referee::judge_on(const Problem& problem, const Candidate& candidate,
+                          const SharedCases::Pool* shared) const {
   problem.check();
   const auto start = Clock::now();
   Verdict verdict;
   verdict.provenance = referee::provenance();
-  verdict.provenance.seed = impl_->seed();
+  verdict.provenance.seed = shared != nullptr ? shared->seed() : impl_->seed();
   verdict.problem = problem.name;
   verdict.problem_origin = problem.origin;
   verdict.candidate = candidate.name;
@@ -216,7 +236,7 @@ Verdict Referee::judge(const Problem& problem, const Candidate& candidate) const
     verdict.findings.push_back({kind, "error", "referee", text});
   };
   try {
-    impl_->judge(problem, candidate, verdict);
+    impl_->judge(problem, candidate, shared, verdict);
   } catch (const judge::ReferenceFault& fault) {
     broken(Status::invalid_problem, "invalid_problem", fault.what());
   } catch (const Error& error) {

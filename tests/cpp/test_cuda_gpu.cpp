@@ -436,14 +436,15 @@ TEST_CASE("variables of a module are what they were before every replay on a GPU
   CHECK(std::all_of(memory.globals.begin(), memory.globals.end(), [&](const auto& one) {
           return one.symbols.empty() == false;
         }) == flags.empty());
-  PlanBuilder plan(count, cubin(flags));
+  constexpr std::int64_t written = 1001;
+  PlanBuilder plan(written, cubin(flags));
   plan.kernel("remember", 1);
   const auto as_new = [](const OneCall& call, Placement placement) {
     const auto found = call.output(placement);
     return found[0] == 41 &&
-           std::all_of(found.begin() + 1, found.begin() + 1001, [](float one) { return one == 1; });
+           std::all_of(found.begin() + 1, found.end(), [](float one) { return one == 1; });
   };
-  const OneCall call(count);
+  const OneCall call(written);
   {
     const auto session = shared_executor().open({plan.plan()}, call.arena());
     INFO(session->opening().evidence);
@@ -534,7 +535,8 @@ TEST_CASE("a race measures what it should on a GPU", "[gpu]") {
         shared_executor().open_race({work(elements, 1), work(elements, 1)}, call.arena());
     REQUIRE(race->opening().outcome == Outcome::returned);
     const auto begin = std::chrono::steady_clock::now();
-    const auto same = ratio(*race, call, 64);
+    // A few microseconds are noisier: more blocks, for the same interval.
+    const auto same = ratio(*race, call, elements == count ? 512 : 64);
     const std::chrono::duration<double, std::milli> spent =
         std::chrono::steady_clock::now() - begin;
     std::printf("A/A, %.1f MB each way: %.2f us, ratio %.5f +- %.5f, starved %.1f %%, %.0f ms\n",
@@ -623,8 +625,13 @@ TEST_CASE("a GPU that another program fills is nobody's verdict on a GPU", "[gpu
   {
     const Filler filler;
     REQUIRE(filler.full());
-    // The process that has its context already, and one that cannot get any.
+    // The process that has its context already. It is lost, and leaves its memory.
     CHECK(error_of([&] { static_cast<void>(replay()); }) == ErrorCode::out_of_memory);
+  }
+  {
+    const Filler filler;
+    REQUIRE(filler.full());
+    // Processes that cannot get a context.
     CHECK(error_of([&] { static_cast<void>(CudaExecutor::start(options)); }) ==
           ErrorCode::out_of_memory);
     CHECK(error_of([&] {

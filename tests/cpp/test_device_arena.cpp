@@ -44,9 +44,8 @@ std::span<float> floats(const DeviceArena& arena, std::size_t buffer) {
 TEST_CASE("a race computes on what this process wrote on the device") {
   const auto executor = CudaExecutor::start(options());
   const OneCall call(count);
-  const auto arena = std::make_shared<const DeviceArena>(call.arena()->calls()[0],
-                                                         executor->device(),
-                                                         OUROBOROS_GOOD_FAKE_CUDA);
+  const auto arena = std::make_shared<const DeviceArena>(
+      call.arena()->calls()[0], executor->device(), OUROBOROS_GOOD_FAKE_CUDA);
   REQUIRE(arena->on_host());
   CHECK(arena->ordinal() == 0);
   const auto race = executor->open_race({plan_of("scale"), plan_of("skip_tail")}, arena);
@@ -74,9 +73,8 @@ TEST_CASE("a race computes on what this process wrote on the device") {
 TEST_CASE("a write outside of a buffer in device memory is seen at once") {
   const auto executor = CudaExecutor::start(options());
   const OneCall call(count);
-  const auto arena = std::make_shared<const DeviceArena>(call.arena()->calls()[0],
-                                                         executor->device(),
-                                                         OUROBOROS_GOOD_FAKE_CUDA);
+  const auto arena = std::make_shared<const DeviceArena>(
+      call.arena()->calls()[0], executor->device(), OUROBOROS_GOOD_FAKE_CUDA);
   auto past = builder();
   past.kernel("poke");
   // 4000 bytes of elements end in the middle of 64 bytes; what follows those is guarded.

@@ -134,9 +134,9 @@ TEST_CASE("errors are counted the same by operators") {
     compare();
     got.view(-1)[1001] = not_a_number;
     compare();
-    got.view(-1)[3] = not_a_number;          // Infinity is expected.
-    got.view(-1)[11] = -0.0;        // So is zero.
-    got.view(-1)[7] = 1.0;          // NaN is expected.
+    got.view(-1)[3] = not_a_number;  // Infinity is expected.
+    got.view(-1)[11] = -0.0;         // So is zero.
+    got.view(-1)[7] = 1.0;           // NaN is expected.
     compare();
     CHECK(judge::tally_by_operators(got, made, truth, allowed).wrong >= 4);
   }

@@ -363,6 +363,36 @@ TEST_CASE("one seed, one correctness record, whoever calls the stages") {
   CHECK(record_of(judge(affine(), wrong, other).correctness) != record_of(first.correctness));
 }
 
+TEST_CASE("a group shares its cases, whose reference runs once for all") {
+  int runs = 0;
+  auto counted = affine();
+  counted.reference = [&runs](const Tensors& in) {
+    ++runs;
+    return Tensors{in[0] * 2 + 1};
+  };
+  auto options = until(Stage::sweep);
+  options.seed.reset();
+  const Referee referee(options);
+  const auto cases = referee.share_cases(counted);
+  CHECK(runs == 0);
+  const Candidate first{honest, "first", "cpp"};
+  const auto alone = referee.judge(counted, first, *cases);
+  const int drawn = runs;
+  const auto second = referee.judge(counted, {wrong, "second", "cpp"}, *cases);
+  CHECK(alone.status == Status::ok);
+  CHECK(second.status == Status::incorrect);
+  CHECK(drawn > 100);
+  CHECK(runs <= drawn + 1);  // Whose one run gives the entry points' prototypes.
+  CHECK(alone.provenance.seed == second.provenance.seed);
+  // Another group has other cases.
+  CHECK(referee.judge(counted, first, *referee.share_cases(counted)).provenance.seed !=
+        alone.provenance.seed);
+
+  auto other = affine();
+  other.name = "other";
+  CHECK_THROWS_AS(referee.judge(other, first, *cases), Error);
+}
+
 TEST_CASE("a verdict goes as far as it was asked to") {
   const auto at_compile = judge(affine(), honest, until(Stage::compile));
   CHECK((at_compile.compilation.ran && !at_compile.correctness.ran && !at_compile.timing.ran));

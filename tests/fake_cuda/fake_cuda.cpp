@@ -377,7 +377,8 @@ int cuMemExportToShareableHandle(void* file, PhysicalHandle handle, int, std::ui
   return 0;
 }
 int cuMemImportFromShareableHandle(PhysicalHandle* handle, void* file, int) {
-  const int own = fcntl(static_cast<int>(reinterpret_cast<std::intptr_t>(file)), F_DUPFD_CLOEXEC, 0);
+  const int own =
+      fcntl(static_cast<int>(reinterpret_cast<std::intptr_t>(file)), F_DUPFD_CLOEXEC, 0);
   const std::lock_guard guard(memory_mutex);
   *handle = static_cast<PhysicalHandle>(own);
   device.memory[*handle] = {own, 0};

@@ -6,6 +6,7 @@ becomes of those that misbehave.
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import textwrap
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -91,6 +92,28 @@ def run(x):
     return built.launch(x)
 '''
 
+# CuPy launches on streams of its own, unless it is given PyTorch's.
+CUPY = '''
+import cupy, torch
+
+softmax = cupy.RawKernel("""
+extern "C" __global__ void softmax(const float* x, float* out, int columns) {
+  const float* row = x + (size_t)blockIdx.x * columns;
+  float top = -1e30f, sum = 0;
+  for (int i = 0; i < columns; ++i) top = fmaxf(top, row[i]);
+  for (int i = 0; i < columns; ++i) sum += expf(row[i] - top);
+  for (int i = threadIdx.x; i < columns; i += blockDim.x)
+    out[(size_t)blockIdx.x * columns + i] = expf(row[i] - top) / sum;
+}
+""", "softmax")
+
+def run(x):
+    out = torch.empty_like(x)
+    with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
+        softmax((x.size(0),), (64,), (x.data_ptr(), out.data_ptr(), cupy.int32(x.size(1))))
+    return out
+'''
+
 READS = EAGER.replace("torch.softmax(x, -1)", "x * x.sum().item()")
 
 SOURCES = {
@@ -98,6 +121,7 @@ SOURCES = {
     "compiled": (COMPILED, "candidate"),
     "after_aten": (AFTER_ATEN, "candidate"),
     "inline": (INLINE, "candidate"),
+    "cupy": (CUPY, "candidate"),
     "reads": (READS, ""),
 }
 SHAPES = [[64, 300], [3, 1000]]
@@ -115,7 +139,8 @@ def traced() -> dict[str, Future[Any]]:
         )
 
     pool = ThreadPoolExecutor(len(SOURCES))
-    wanted = [name for name in SOURCES if name != "inline" or NVCC]
+    absent = {"inline": not NVCC, "cupy": importlib.util.find_spec("cupy") is None}
+    wanted = [name for name in SOURCES if not absent.get(name)]
     futures = {name: pool.submit(trace, SOURCES[name][0]) for name in wanted}
     pool.shutdown(wait=False)
     return futures
@@ -123,7 +148,7 @@ def traced() -> dict[str, Future[Any]]:
 
 def results_of(traced: dict[str, Future[Any]], name: str) -> Any:
     if name not in traced:
-        pytest.skip("there is no nvcc here")
+        pytest.skip({"inline": "there is no nvcc here", "cupy": "CuPy is not installed"}[name])
     return traced[name].result(timeout=200)
 
 
@@ -135,7 +160,7 @@ def test_a_process_that_traces_is_confined_as_far_as_cuda_allows(
         assert any(part in sentence for sentence in missing), missing
 
 
-@pytest.mark.parametrize("name", ["eager", "compiled", "after_aten", "inline"])
+@pytest.mark.parametrize("name", ["eager", "compiled", "after_aten", "inline", "cupy"])
 def test_what_is_captured_in_the_sandbox_replays_to_the_same(
     traced: dict[str, Future[Any]], name: str
 ) -> None:
@@ -149,7 +174,7 @@ def test_what_is_captured_in_the_sandbox_replays_to_the_same(
         origins = {one["origin"] for one in document["modules"]}
         assert SOURCES[name][1] in origins, document["launches"]
         assert document["origin"] == "live_trace"
-        if name in ("compiled", "inline"):
+        if name in ("compiled", "inline", "cupy"):
             assert origins == {"candidate"}, [one.get("function") for one in document["launches"]]
         x = torch.randn(shape)
         (out,), _ = runner.run(plan, [x])

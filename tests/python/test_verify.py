@@ -305,6 +305,7 @@ def test_a_referee_survives_pickling() -> None:
 def test_batches_keep_their_order() -> None:
     referee = ouroboros.Referee(until="sweep")
     verdicts = referee.judge_batch(inline(), [KERNEL, WRONG, "", KERNEL], workers=2)
+    assert len({verdict.provenance.seed for verdict in verdicts}) == 1
     assert [str(one.status) for one in verdicts] == ["ok", "incorrect", "compile_error", "ok"]
 
 

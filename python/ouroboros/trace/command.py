@@ -17,8 +17,8 @@ from ouroboros.trace.zygote import CommandLine, command_line, live_command_line
 __all__ = ["library_folders", "make_live_tracer", "make_tracer"]
 
 
-# By what they were made with. A zygote takes seconds to start, which `ouroboros.verify` in a notebook
-# should pay once; it starts when it is needed and ends with this process.
+# By what they were made with. A zygote takes seconds to start, which a notebook that calls `verify`
+# again and again should pay once; it starts when it is needed and ends with this process.
 _shared: dict[str, Tracer] = {}
 _lock = threading.Lock()
 atexit.register(_shared.clear)

@@ -52,8 +52,8 @@ json buffers_of(const DeviceArena& arena) {
     const auto& buffer = arena.call().buffers[i];
     const auto bytes = buffer.bytes();
     const auto pages = (bytes + device_page - 1) / device_page * device_page;
-    result.push_back({arena.memory().offset(i), pages, bytes, pages - bytes,
-                      buffer.role == BufferRole::output});
+    result.push_back(
+        {arena.memory().offset(i), pages, bytes, pages - bytes, buffer.role == BufferRole::output});
   }
   return result;
 }

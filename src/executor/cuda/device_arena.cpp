@@ -71,10 +71,9 @@ DeviceArena::Memory::Memory(Call call, const std::string& uuid, const std::strin
     allocate();
   } catch (const DriverError& error) {
     free();
-    throw Error(error.status == status_out_of_memory ? ErrorCode::out_of_memory
-                                                     : ErrorCode::unsupported,
-                fmt::format("memory on the GPU cannot be shared with an executor: {}",
-                            error.what()));
+    throw Error(
+        error.status == status_out_of_memory ? ErrorCode::out_of_memory : ErrorCode::unsupported,
+        fmt::format("memory on the GPU cannot be shared with an executor: {}", error.what()));
   } catch (...) {
     free();
     throw;
@@ -92,9 +91,9 @@ void DeviceArena::Memory::find_device(const std::string& uuid) {
       return;
     }
   }
-  throw Error(ErrorCode::unsupported,
-              fmt::format("this process does not see the GPU {}: CUDA_VISIBLE_DEVICES may hide it",
-                          uuid));
+  throw Error(
+      ErrorCode::unsupported,
+      fmt::format("this process does not see the GPU {}: CUDA_VISIBLE_DEVICES may hide it", uuid));
 }
 
 void DeviceArena::Memory::allocate() {

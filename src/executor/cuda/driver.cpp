@@ -16,8 +16,7 @@ Driver::Driver(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* why = dlerror();
-    throw NoDriver(
-        fmt::format("there is no NVIDIA driver: {}", why != nullptr ? why : path));
+    throw NoDriver(fmt::format("there is no NVIDIA driver: {}", why != nullptr ? why : path));
   }
   // The version first: a driver that is too old lacks functions, and should be called too old.
   cuDriverGetVersion =

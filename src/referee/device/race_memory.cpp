@@ -3,7 +3,6 @@
 #include <ATen/Context.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
-
 #include <dlfcn.h>
 
 #include <cstdlib>

@@ -132,9 +132,9 @@ class TracedPlans final : public PlanSource {
       const auto at = [&](std::size_t part) {
         return wanted.begin() + static_cast<std::ptrdiff_t>(wanted.size() * part / processes);
       };
-      parts.push_back(std::async(std::launch::async, [this, &tracer, part = Wanted(at(i), at(i + 1))] {
-        return trace(tracer, part);
-      }));
+      parts.push_back(std::async(
+          std::launch::async,
+          [this, &tracer, part = Wanted(at(i), at(i + 1))] { return trace(tracer, part); }));
     }
     std::vector<TraceResult> results;
     for (auto& part : parts) {

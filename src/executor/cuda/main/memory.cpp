@@ -25,7 +25,11 @@ std::uint32_t fresh_pattern() {
 
 Memory::Memory(Device& device, Exchange& arena, const std::vector<ArenaBuffer>& buffers,
                const std::vector<const LaunchPlan*>& plans, bool high)
-    : device_(device), arena_(arena), plans_(plans), high_(high), results_(device, sizeof(CanaryResult)) {
+    : device_(device),
+      arena_(arena),
+      plans_(plans),
+      high_(high),
+      results_(device, sizeof(CanaryResult)) {
   for (const auto& buffer : buffers) {
     auto range = std::make_unique<Range>(device, buffer.pages);
     const Address first_page = high ? range->end() - buffer.pages : range->begin();

@@ -53,7 +53,7 @@ Exponents exponents_of(DType dtype) noexcept {
     case DType::float64:
       return {-1027, -10, 11, -20, 8};
     default:
-      return {-131, -10, 8, -20, 8};
+      return {-131, -10, 11, -20, 8};
   }
 }
 

@@ -23,6 +23,13 @@ def verdict(expect: dict[str, list[str]]) -> str:
     return " or ".join(f"`{status}`" for status in expect["status"])
 
 
+def both(without: dict[str, list[str]], on_gpu: dict[str, list[str]]) -> str:
+    """Returns a verdict, and that on a GPU where it is another."""
+    if on_gpu["status"] == without["status"]:
+        return verdict(without)
+    return f"{verdict(without)}; on a GPU {verdict(on_gpu)}"
+
+
 def table() -> str:
     """Returns the rows, in the order of who answers them."""
     order = ("trace", "compile", "audit", "interpreter", "replay", "construction")
@@ -40,7 +47,7 @@ def table() -> str:
             ", ".join(row["rows"]),
             row["tries"].removesuffix("."),
             row["answered"],
-            verdict(expect) + (f"; on a GPU {verdict(row['on_gpu'])}" if "on_gpu" in row else ""),
+            both(expect, row.get("on_gpu", expect)),
             ", ".join(marks),
         ]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")

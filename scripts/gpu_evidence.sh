@@ -28,6 +28,10 @@ run() {
 run build bash -c "cmake --preset ci -DPython_EXECUTABLE=$python && cmake --build --preset ci"
 run ctest ctest --preset ci -V -L gpu --no-tests=error
 run pytest "$python" -m pytest -q -m gpu tests/gpu
+package=$("$python" -c 'import ouroboros, pathlib; print(pathlib.Path(ouroboros.__file__).parent)')
+run consumer bash -c "cmake -S tests/consumer -B build/consumer-gpu -G Ninja \
+    -DCMAKE_PREFIX_PATH=$package -DPython_EXECUTABLE=$python && cmake --build build/consumer-gpu &&
+  build/consumer-gpu/consumer_referee tests/gpu/kernels/softmax__block.cu softmax time"
 run evidence "$python" benchmarks/gpu/evidence.py --out "$out" --commit "$commit"
 tail -n 8 "$logs/evidence.log"
 [ $failed -eq 0 ] || echo "SOME PARTS FAILED: see the logs in $logs"

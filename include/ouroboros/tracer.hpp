@@ -33,7 +33,7 @@ struct TraceRequest {
   std::string language;  ///< "triton" or "python".
   std::string entry = "run";
   std::string target;  ///< "sm_90".
-  std::string device;  ///< The GPU's name, for host code that asks for it.
+  std::string device;  ///< The GPU's name, so that host code learns of that one; else the usual.
   std::size_t max_variants = 16;
   std::vector<TraceSignature> signatures;
 };

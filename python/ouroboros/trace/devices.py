@@ -51,6 +51,11 @@ class Device:
     warp_size: int = 32
     registers_sm: int = 65536
 
+    @property
+    def target(self) -> str:
+        """The architecture: "sm_90"."""
+        return f"sm_{self.capability[0]}{self.capability[1]}"
+
 
 DEVICES = {
     # NVIDIA A100 Tensor Core GPU Architecture whitepaper, A100 SXM4 80 GB.
@@ -133,17 +138,18 @@ def device_for(target: str, name: str | None = None) -> Device:
 
     Args:
         target: "sm_90" or "sm_90a"; the suffix does not matter here.
-        name: A key of `DEVICES`, or None for the default of the target.
+        name: What the driver calls the GPU. The target's usual one answers for a product that the
+            table has not got.
 
     Raises:
-        ValueError: The table has no such row, or the row is of another architecture.
+        ValueError: The table has no row for the target.
     """
     plain = target.rstrip("af")
-    key = name or DEFAULTS.get(plain)
-    if key is None or key not in DEVICES:
-        what = f"device {name!r}" if name else f"target {target!r}"
-        raise ValueError(f"no {what} in the device table, which has: {', '.join(DEVICES)}")
-    device = DEVICES[key]
-    if f"sm_{device.capability[0]}{device.capability[1]}" != plain:
-        raise ValueError(f"device {key!r} is no {target!r}: its capability is {device.capability}")
-    return device
+    for device in DEVICES.values():
+        if device.name == name and device.target == plain:
+            return device
+    if plain not in DEFAULTS:
+        raise ValueError(
+            f"no target {target!r} in the device table, which has: {', '.join(DEFAULTS)}"
+        )
+    return DEVICES[DEFAULTS[plain]]

@@ -95,7 +95,7 @@ def trace(request: dict[str, Any]) -> list[dict[str, Any]]:
     Args:
         request: "source"; "name" of the candidate; "target", e.g. "sm_90"; "signatures", each with
             "inputs" (name, dtype, shape, strides) and the names of "outputs"; and, if wanted,
-            "device" (a row of the device table), "entry" (the function, "run"), "max_variants"
+            "device" (the name of the GPU), "entry" (the function, "run"), "max_variants"
             and "scratch" (a folder that the process may write to).
 
     Returns:

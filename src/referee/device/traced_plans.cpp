@@ -52,6 +52,10 @@ class TracedPlans final : public PlanSource {
     request_.language = candidate.language;
     request_.target = target;
     request_.max_variants = max_variants;
+    if (has_gpu_) {
+      const auto gpu = Gpu::describe(options);
+      request_.device = gpu.target == target ? gpu.name : "";
+    }
     record_.compiler = candidate.language;
     // A dry trace would only learn that this is not Triton.
     live_ = can_trace_live() && (candidate.language == "python" ||

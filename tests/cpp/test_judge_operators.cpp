@@ -12,6 +12,7 @@
 #include "judge/random_tensors.hpp"
 #include "judge/tally.hpp"
 #include "judge/tensors.hpp"
+#include "referee/device/race_memory.hpp"
 #include "referee/distance.hpp"
 
 using namespace ouroboros;
@@ -172,4 +173,22 @@ TEST_CASE("distances are the same by operators") {
     CHECK(std::isinf(same()));
   }
   CHECK(referee::distance_by_operators(at::empty({0}), at::empty({0})) == 0.0);
+}
+
+TEST_CASE("random numbers are the same on a GPU", "[gpu]") {
+  const auto gpu = referee::device::shared_device({});
+  REQUIRE(gpu.has_value());
+  const auto key = judge::random::key(41, 3);
+  const auto same = [&](at::ScalarType type, auto&& fill) {
+    const auto here = judge::empty({300, 1001}, type);
+    const auto there = judge::empty({300, 1001}, type, *gpu);
+    fill(here);
+    fill(there);
+    CHECK(judge::same_bits(here, there.to(at::kCPU)));
+  };
+  for (const auto type : {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble}) {
+    same(type, [&](const at::Tensor& into) { judge::random::fill_normal(key, into); });
+    same(type, [&](const at::Tensor& into) { judge::random::fill_uniform(key, into); });
+  }
+  same(at::kInt, [&](const at::Tensor& into) { judge::random::fill_below(key, 50257, into); });
 }

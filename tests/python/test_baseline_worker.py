@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
+import pickle
 import sys
+import threading
 
 import pytest
 from ouroboros.trace import baseline_worker
@@ -116,5 +119,9 @@ def test_without_a_gpu_the_worker_says_so():
 def test_problems_are_named_by_origin_or_sent_by_reference():
     assert problem_document("builtin:softmax", None) == {"origin": "builtin:softmax"}
     assert set(problem_document("inline", json.dumps)) == {"pickle"}
+    # A function of a notebook travels by value.
+    sent = problem_document("inline", lambda x: x + 1)["pickle"]
+    assert pickle.loads(base64.b64decode(sent))(1) == 2
+    lock = threading.Lock()
     with pytest.raises(ValueError, match="define it in a file"):
-        problem_document("inline", lambda x: x)
+        problem_document("inline", lambda x: (x, lock))

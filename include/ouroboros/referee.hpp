@@ -34,8 +34,7 @@ struct Compiled {
 /// Outcome of one stage: what it measured, and the status that it imposes, if any.
 struct SweepOutcome {
   Correctness record;
-  double replay_s =
-      0.0;  ///< Of the stage's wall time: replays, with copies and checks around them.
+  double replay_s = 0.0;   ///< Of the stage's wall time: replays and what is around each.
   double kernels_s = 0.0;  ///< Of the candidate's own code, on the executor's clock.
   std::optional<Status> failure;
   std::vector<Finding> findings;
@@ -64,7 +63,6 @@ class OUROBOROS_API SharedCases {
   SharedCases& operator=(const SharedCases&) = delete;
 
   class Pool;
-  [[nodiscard]] const Pool& pool() const noexcept;
 
  private:
   friend class Referee;

@@ -17,8 +17,6 @@
 namespace ouroboros::judge {
 namespace {
 
-constexpr std::int64_t chunk = 1 << 24;  ///< Elements at a time, which bounds the memory for steps.
-
 // Maxima are gathered in so many tables side by side: one table would have all threads of a GPU
 // wait for the few binades that nearly all elements fall into.
 constexpr std::int64_t most_lanes = 1024;
@@ -46,8 +44,8 @@ std::vector<double> largest_distances(const at::Tensor& oracle, const at::Tensor
   const auto lanes = std::clamp<std::int64_t>(count / binades, 1, most_lanes);
   const auto options = at::TensorOptions().device(oracle.device());
   auto table = at::zeros({lanes * binades}, options.dtype(at::kDouble));
-  for (std::int64_t first = 0; first < count; first += chunk) {
-    const auto some = std::min(chunk, count - first);
+  for (std::int64_t first = 0; first < count; first += elements_at_once) {
+    const auto some = std::min(elements_at_once, count - first);
     const auto truth = flat_truth.narrow(0, first, some);
     auto distance = (flat_made.narrow(0, first, some).to(at::kDouble) - truth).abs_();
     auto counted = at::isfinite(truth);

@@ -6,11 +6,10 @@
 #include <algorithm>
 
 #include "judge/random.hpp"
+#include "judge/tensors.hpp"
 
 namespace ouroboros::judge::random {
 namespace {
-
-constexpr std::int64_t chunk = 1 << 24;  ///< Elements at a time, which bounds the memory for steps.
 
 /// A shift that brings in zeros: that of signed integers brings in the sign.
 at::Tensor shifted_right(const at::Tensor& z, int by) {
@@ -52,8 +51,8 @@ at::Tensor normals(std::uint64_t key, std::int64_t first, std::int64_t count, at
 template <typename Make>
 void fill(const at::Tensor& into, Make&& make) {
   const auto flat = into.view(-1);
-  for (std::int64_t first = 0; first < flat.numel(); first += chunk) {
-    const auto count = std::min(chunk, flat.numel() - first);
+  for (std::int64_t first = 0; first < flat.numel(); first += elements_at_once) {
+    const auto count = std::min(elements_at_once, flat.numel() - first);
     flat.narrow(0, first, count).copy_(make(first, count));
   }
 }

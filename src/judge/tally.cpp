@@ -88,8 +88,6 @@ Tally tally_whole(const T* got, const std::int64_t* truth, std::int64_t count) n
   return tally;
 }
 
-constexpr std::int64_t chunk = 1 << 24;  ///< Elements at a time, which bounds the memory for steps.
-
 /// `tally_real` for [first, first + count) of tensors on any device. Among equals, which element is
 /// the worst is the device's choice.
 Tally tally_chunk(const at::Tensor& got, const at::Tensor& made, const at::Tensor& truth,
@@ -148,9 +146,9 @@ Tally tally_errors(const at::Tensor& got, const at::Tensor& made, const at::Tens
 Tally tally_by_operators(const at::Tensor& got, const at::Tensor& made, const at::Tensor& truth,
                          const at::Tensor& allowed) {
   Tally all;
-  for (std::int64_t first = 0; first < got.numel(); first += chunk) {
-    const auto some =
-        tally_chunk(got, made, truth, allowed, first, std::min(chunk, got.numel() - first));
+  for (std::int64_t first = 0; first < got.numel(); first += elements_at_once) {
+    const auto some = tally_chunk(got, made, truth, allowed, first,
+                                  std::min(elements_at_once, got.numel() - first));
     if (some.wrong > 0 && (all.worst < 0 || some.worst_ratio > all.worst_ratio)) {
       all.worst = some.worst;
     }

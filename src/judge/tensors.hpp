@@ -13,6 +13,10 @@
 /// Between the library's vocabulary and LibTorch's.
 namespace ouroboros::judge {
 
+/// LibTorch's operators work on parts of this many elements, which bounds the memory for the steps
+/// in between.
+inline constexpr std::int64_t elements_at_once = 1 << 24;
+
 /// LibTorch's name of an element type.
 [[nodiscard]] at::ScalarType scalar_type(DType dtype) noexcept;
 

@@ -212,8 +212,8 @@ std::unique_ptr<SharedCases> Referee::share_cases(const Problem& problem) const 
 
 Verdict Referee::judge(const Problem& problem, const Candidate& candidate,
                        const SharedCases& cases) const {
-  cases.pool().require(problem);
-  return judge_on(problem, candidate, &cases.pool());
+  cases.pool_->require(problem);
+  return judge_on(problem, candidate, cases.pool_.get());
 }
 
 Verdict Referee::judge_on(const Problem& problem, const Candidate& candidate,

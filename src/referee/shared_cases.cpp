@@ -13,7 +13,6 @@ std::string name_of(const Problem& problem) { return problem.origin + " " + prob
 
 SharedCases::SharedCases(std::unique_ptr<Pool> pool) : pool_(std::move(pool)) {}
 SharedCases::~SharedCases() = default;
-const SharedCases::Pool& SharedCases::pool() const noexcept { return *pool_; }
 
 SharedCases::Pool::Pool(const Problem& problem, std::uint64_t seed)
     : problem_(name_of(problem)), seed_(seed) {}

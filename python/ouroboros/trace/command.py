@@ -16,7 +16,6 @@ from ouroboros.trace.zygote import CommandLine, command_line, live_command_line
 
 __all__ = ["library_folders", "make_live_tracer", "make_tracer"]
 
-
 # By what they were made with. A zygote takes seconds to start, which a notebook that calls `verify`
 # again and again should pay once; it starts when it is needed and ends with this process.
 _shared: dict[str, Tracer] = {}
@@ -36,7 +35,6 @@ def make_tracer(
     """
     if importlib.util.find_spec("triton") is None:
         return None
-
     line = command_line(target) if target else command_line()
     return _tracer(line, limits, scratch, cancelled)
 

@@ -25,7 +25,7 @@ constexpr std::size_t live_batch = 16;
 
 // A dry trace of many shapes is spread over processes, to shorten a verdict; other verdicts want
 // processors too, and a candidate that counts its calls should see some.
-constexpr unsigned threads_each = 2;
+constexpr std::size_t most_processes = 8;
 constexpr std::size_t least_shapes = 5;
 
 /// Traces every call once, those that are asked for together in few processes: dry, and on the GPU
@@ -129,7 +129,8 @@ class TracedPlans final : public PlanSource {
 
   /// Traces in several processes side by side, each of which compiles what its own shapes need.
   std::vector<TraceResult> trace_side_by_side(Tracer& tracer, const Wanted& wanted) {
-    const std::size_t most = std::clamp(std::thread::hardware_concurrency() / threads_each, 1U, 8U);
+    const auto most =
+        std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most_processes);
     const auto processes = std::clamp<std::size_t>(wanted.size() / least_shapes, 1, most);
     std::vector<std::future<std::vector<TraceResult>>> parts;
     for (std::size_t i = 0; i < processes; ++i) {

@@ -133,7 +133,8 @@ void Memory::download() const {
   arena_.finish();
 }
 
-void Memory::reset(std::size_t plan, std::uint32_t pattern) const {
+void Memory::reset(std::size_t plan) const {
+  const auto pattern = fresh_pattern();
   const auto& driver = device_.driver();
   const auto stream = device_.stream();
   for (const auto& one : shared_) {

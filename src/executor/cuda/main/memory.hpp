@@ -36,7 +36,7 @@ class Memory {
   void download() const;
 
   /// Enqueues a new poison for outputs' elements and scratch, and state as it was.
-  void reset(std::size_t plan, std::uint32_t pattern) const;
+  void reset(std::size_t plan) const;
 
   /// What was written outside of the buffers of plan number `plan`, in words.
   [[nodiscard]] std::optional<std::string> damage(std::size_t plan);

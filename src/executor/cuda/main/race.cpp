@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 
 #include "executor/cuda/main/fault.hpp"
 #include "executor/cuda/main/hygiene.hpp"
@@ -29,11 +28,6 @@ double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
-}
-
-std::uint32_t fresh_pattern() {
-  static std::mt19937 random{std::random_device{}()};
-  return 0x7fc00000U | (static_cast<std::uint32_t>(random()) & 0x003fffffU);
 }
 
 std::uint64_t flush_words(std::size_t l2_bytes, unsigned threads) {
@@ -190,7 +184,7 @@ void Race::sample(std::size_t arm, Address counter, bool first, double seconds, 
   auto& program = arms_[arm];
   program.restore();
   scrub_shared(device_);
-  memory_.reset(arm, fresh_pattern());
+  memory_.reset(arm);
   for (unsigned pass = 0; pass < passes_; ++pass) {
     flush_.enqueue();
   }

@@ -59,6 +59,8 @@ void bind_errors(py::module_& module) {
            nullptr},
       Kind{ErrorCode::executor_lost, "ExecutorLostError",
            "An executor died for a reason that is not the candidate's.", nullptr},
+      Kind{ErrorCode::unstable, "UnstableError",
+           "The machine does not hold still enough for what was to be measured.", nullptr},
       Kind{ErrorCode::out_of_memory, "OutOfMemoryError",
            "The machine could not provide the memory that was asked for.", nullptr},
       Kind{ErrorCode::cancelled, "CancelledError", "The caller asked to stop.", nullptr},

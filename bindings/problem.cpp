@@ -259,6 +259,15 @@ void bind_problem(py::module_& module) {
             return copy;
           },
           py::arg("baselines"), "The same problem with other baselines.")
+      .def(
+          "with_timed_gpu",
+          [](const Problem& problem, std::vector<AxisValues> cells) {
+            Problem copy = problem;
+            copy.timed_gpu = std::move(cells);
+            copy.check();
+            return copy;
+          },
+          py::arg("cells"), "The same problem with other cells to time on a GPU.")
       .def("__repr__", &repr_of);
 
   module.def("problem_names", &problems::names, "Names of the problems that ship, in order.");

@@ -7,6 +7,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "bindings.hpp"
 #include "callables.hpp"
@@ -48,6 +49,17 @@ auto run(const Cancelled& cancelled, Work&& work) {
   scope.rethrow();
   if (thrown) std::rethrow_exception(thrown);
   return *std::move(result);
+}
+
+/// A side of a comparison: source, name and language, or a baseline with a plan.
+using Side = std::variant<std::tuple<py::bytes, std::string, std::string>, Baseline>;
+
+Contender contender_of(const Side& side) {
+  if (const auto* baseline = std::get_if<Baseline>(&side)) {
+    return {baseline->name, baseline->plan};
+  }
+  const auto& [source, name, language] = std::get<0>(side);
+  return {name, Candidate{source, name, language}};
 }
 
 /// The referee, asked through the scope of each call whether to stop.
@@ -113,6 +125,24 @@ void bind_referee(py::module_& module) {
           py::arg("problem"), py::arg("source"), py::arg("name") = "candidate",
           py::arg("language") = "cpp", py::arg("cancelled") = py::none(),
           py::arg("cases") = py::none(), "Runs every stage and returns the verdict as JSON.")
+      .def(
+          "compare_json",
+          [](const Referee& referee, const Problem& problem, const Side& a, const Side& b,
+             const Cancelled& cancelled) {
+            const auto first = contender_of(a);
+            const auto second = contender_of(b);
+            return run(cancelled,
+                       [&] { return referee.compare(problem, first, second).to_json(); });
+          },
+          py::arg("problem"), py::arg("a"), py::arg("b"), py::arg("cancelled") = py::none(),
+          "Times one side against the other and returns the verdict as JSON.")
+      .def(
+          "calibrate_json",
+          [](const Referee& referee, bool fresh, const Cancelled& cancelled) {
+            return run(cancelled, [&] { return referee.calibrate(fresh).to_json(); });
+          },
+          py::arg("fresh"), py::arg("cancelled") = py::none(),
+          "What the GPU's clock can resolve, as JSON.")
       .def(
           "share_cases",
           [](const Referee& referee, const Problem& problem) -> std::shared_ptr<SharedCases> {

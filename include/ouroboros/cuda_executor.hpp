@@ -5,9 +5,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ouroboros/api.hpp"
+#include "ouroboros/calibration.hpp"
 #include "ouroboros/device_arena.hpp"
 #include "ouroboros/executor.hpp"
 #include "ouroboros/launch_plan.hpp"
@@ -69,9 +71,22 @@ class OUROBOROS_API CudaSession : public Session {
                                 const std::vector<std::size_t>& launches) = 0;
 };
 
+/// How launches between two events reach the device. In the order of escalation: a race goes over to
+/// the next, for all arms alike, when launches take longer to submit than the one before hides.
+enum class Submission : std::uint8_t {
+  stream,  ///< One by one, while the device is busy with the cache flush.
+  gate,    ///< One by one, while the device waits at a gate behind the flush.
+  graph,   ///< All in one call, behind the gate.
+};
+
+[[nodiscard]] OUROBOROS_API std::string_view to_string(Submission submission) noexcept;
+
 /// One timed run of an arm.
 struct CudaSample {
-  double latency_us = 0;  ///< Between the events around its launches, cold L2 cache.
+  double latency_us = 0;  ///< Between the events around its launches, cold L2 cache; or see CudaChain.
+  double flush_us = 0;    ///< Of the cache flush before it.
+  double span_us = 0;     ///< From before the flush to after the run, by the device's other clock.
+  double clock_mhz = 0;   ///< Of the multiprocessors meanwhile.
   /// The GPU may have waited for the host inside the measurement: leave the sample out.
   bool starved = false;
   /// Whether the outputs are, bit for bit, those of the arm's first run in the block.
@@ -80,16 +95,24 @@ struct CudaSample {
 
 struct CudaBlock {
   std::vector<CudaSample> samples;  ///< In the order asked for.
-  Replay replay;                    ///< Anything but `returned` ended the block, and the race.
-  std::size_t arm = 0;              ///< Which arm did that. Not known of a write out of bounds.
+  Submission submission = Submission::stream;
+  Replay replay;        ///< Anything but `returned` ended the block, and the race.
+  std::size_t arm = 0;  ///< Which arm did that. Not known of a write out of bounds.
 };
 
-/// What an executor measures of itself.
-struct CudaCalibration {
-  double tick_ns = 0;          ///< The smallest step of its clock that was seen.
-  double empty_launch_us = 0;  ///< A kernel that does nothing.
-  double flush_us = 0;         ///< One pass of the cache flush.
-  double copy_gbps = 0;        ///< Reading and writing together, 256 MiB.
+/// A block to run: the arms in this order, all on one set of inputs and pages.
+struct CudaRound {
+  std::size_t set = 0;
+  std::vector<std::size_t> order;
+  bool keep_last = false;  ///< For `download`: the outputs of each arm's last run, not its first.
+};
+
+/// Samples that are slopes: `fewer` runs one after another between two events, each on a set of its
+/// own, then `more` runs on other sets, in either order; a sample is the difference by run. What a
+/// launch costs once is not in it, the gap between two kernels is. Zeros: one run a sample.
+struct CudaChain {
+  std::size_t fewer = 0;
+  std::size_t more = 0;
 };
 
 /// Several plans of one signature that take turns on the same physical pages at the same addresses.
@@ -101,17 +124,29 @@ class OUROBOROS_API CudaRace {
   [[nodiscard]] virtual const Replay& opening() const noexcept = 0;
   [[nodiscard]] virtual const Isolation& isolation() const noexcept = 0;
 
-  /// Copies the arena's inputs to the device: before the first block, and whenever they changed.
+  /// Copies the inputs of all sets to the device: before the first block, and whenever they changed.
   virtual void upload() = 0;
 
-  /// Runs the arms in the given order. Before each run outputs and scratch are poisoned anew, state
-  /// is restored and the L2 cache is flushed.
-  virtual CudaBlock run_block(const std::vector<std::size_t>& order) = 0;
+  /// Runs blocks. Before each run outputs and scratch are poisoned anew, state is restored and the
+  /// L2 cache is flushed. Fewer blocks come back when one failed: the last says why.
+  virtual std::vector<CudaBlock> run(const std::vector<CudaRound>& rounds,
+                                     const CudaChain& chain = {}) = 0;
 
-  /// Brings the outputs of the arm's first run in the last block to the arena.
+  /// One block on the first set.
+  CudaBlock run_block(const std::vector<std::size_t>& order);
+
+  /// Brings the outputs of the arm's first run, or last, in the last block on each set to the arena.
   virtual void download(std::size_t arm) = 0;
 
-  [[nodiscard]] virtual CudaCalibration calibrate() = 0;
+  /// What an empty launch takes, in microseconds, submitted as the arms are now.
+  [[nodiscard]] virtual std::vector<double> launch_costs(std::size_t count) = 0;
+};
+
+/// How a race is set up.
+struct CudaRaceOptions {
+  std::size_t first_call = 0;  ///< The call of a host arena, or the set of a GPU's, that is set 0.
+  std::size_t sets = 1;        ///< How many of these, all alike, are used.
+  std::size_t padding_bytes = 0;  ///< Taken before all other memory, so that this lies elsewhere.
 };
 
 /// A GPU and the processes that replay on it.
@@ -131,14 +166,18 @@ class OUROBOROS_API CudaExecutor {
   virtual std::unique_ptr<CudaSession> open(std::vector<LaunchPlan> plans,
                                             std::shared_ptr<const Arena> arena) = 0;
 
-  /// A race of plans that all compute call number `call`.
+  /// A race of plans that all compute the calls of an arena that `options` name.
   virtual std::unique_ptr<CudaRace> open_race(std::vector<LaunchPlan> arms,
                                               std::shared_ptr<const Arena> arena,
-                                              std::size_t call = 0) = 0;
+                                              const CudaRaceOptions& options = {}) = 0;
 
   /// The same on inputs and outputs that never leave the GPU.
   virtual std::unique_ptr<CudaRace> open_race(std::vector<LaunchPlan> arms,
-                                              std::shared_ptr<const DeviceArena> arena) = 0;
+                                              std::shared_ptr<const DeviceArena> arena,
+                                              const CudaRaceOptions& options = {}) = 0;
+
+  /// Measures what this GPU's clock can resolve: about a third of a second. `calibration` keeps it.
+  [[nodiscard]] virtual Calibration calibrate() = 0;
 
   /// How long the last cleaning between two sessions took; 0 when there was none.
   [[nodiscard]] virtual double hygiene_ms() const noexcept = 0;

@@ -11,7 +11,8 @@ namespace ouroboros {
 
 struct CudaDevice;
 
-/// The buffers of one call in a GPU's memory, shared between this process and executors.
+/// The buffers of one call in a GPU's memory, shared between this process and executors: once, or in
+/// several sets, of which each can hold other values.
 ///
 /// Inputs that this process makes on the GPU reach an executor, and outputs come back, without a
 /// detour through the host. An executor maps this memory only while it copies: no candidate's
@@ -24,15 +25,17 @@ class OUROBOROS_API DeviceArena {
   /// Lays out the buffers of `call` on `device`, which `CudaExecutor::device` describes. `libcuda`
   /// as in `CudaOptions`. Throws `Error{unsupported}` where this process has no driver or cannot
   /// see that GPU (CUDA_VISIBLE_DEVICES may hide it), and `Error{out_of_memory}`.
-  DeviceArena(Call call, const CudaDevice& device, const std::string& libcuda = {});
+  DeviceArena(Call call, const CudaDevice& device, const std::string& libcuda = {},
+              std::size_t sets = 1);
   ~DeviceArena();
   DeviceArena(const DeviceArena&) = delete;
   DeviceArena& operator=(const DeviceArena&) = delete;
 
   [[nodiscard]] const Call& call() const noexcept;
+  [[nodiscard]] std::size_t sets() const noexcept;
 
   /// The first element of a buffer: an address on the GPU, 4096-byte aligned.
-  [[nodiscard]] void* data(std::size_t buffer) const;
+  [[nodiscard]] void* data(std::size_t buffer, std::size_t set = 0) const;
 
   /// The GPU's number in this process, in the order that the driver, and LibTorch, have here.
   [[nodiscard]] int ordinal() const noexcept;

@@ -22,6 +22,7 @@ enum class ErrorCode : std::uint8_t {
   sandbox_unavailable,  ///< A required isolation mechanism is missing.
   compiler_missing,     ///< No compiler for the language was found.
   executor_lost,        ///< An executor died for a reason that is not the candidate's.
+  unstable,             ///< The machine does not hold still enough for what was to be measured.
   out_of_memory,        ///< The machine could not provide the memory that was asked for.
   cancelled,            ///< The caller asked to stop.
   internal,             ///< A broken invariant of this library: please report it.

@@ -1,6 +1,7 @@
 #pragma once
 
 /// Everything in one include.
+#include "ouroboros/calibration.hpp"
 #include "ouroboros/candidate.hpp"
 #include "ouroboros/dtype.hpp"
 #include "ouroboros/error.hpp"

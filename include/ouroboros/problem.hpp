@@ -87,6 +87,8 @@ struct Baseline {
   /// Makes a launch plan that computes the same on a GPU, from inputs to outputs like these. Empty
   /// where there is none; throws `Error` where it cannot be had.
   std::function<LaunchPlan(const std::vector<PlanBuffer>& signature)> plan = {};
+  /// As `plan`, where there are several configurations, of which the fastest on the GPU counts.
+  std::function<std::vector<LaunchPlan>(const std::vector<PlanBuffer>& signature)> variants = {};
 };
 
 /// What a candidate has to compute, on what, and how it may do it.

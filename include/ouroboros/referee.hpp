@@ -1,9 +1,11 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "ouroboros/api.hpp"
@@ -70,6 +72,13 @@ class OUROBOROS_API SharedCases {
   std::unique_ptr<Pool> pool_;
 };
 
+/// One side of a comparison: a candidate, or launch plans that somebody else made, one for each
+/// timed call.
+struct Contender {
+  std::string name;
+  std::variant<Candidate, std::function<LaunchPlan(const std::vector<PlanBuffer>& signature)>> what;
+};
+
 /// Decides whether a candidate computes what a problem's reference computes, and how fast.
 ///
 ///     ouroboros::Referee referee;
@@ -97,6 +106,17 @@ class OUROBOROS_API Referee {
   [[nodiscard]] Verdict judge(const Problem& problem, const Candidate& candidate,
                               const SharedCases& cases) const;
 
+  /// Times `a` against `b` alone, on the problem's cells. A candidate `a` is judged first, as by
+  /// `judge`, and what does not pass is not timed; what `b` computes is compared with the reference
+  /// once. Both are GPU code. In the verdict `b` is the only baseline. Throws
+  /// `Error{invalid_argument}` where `b` cannot be compiled, `Error{unsupported}` for host code.
+  [[nodiscard]] Verdict compare(const Problem& problem, const Contender& a,
+                                const Contender& b) const;
+
+  /// What the clock of the GPU that the options name can and cannot resolve. Measured once for each
+  /// boot of the machine, unless `fresh` is set. Throws `Error{unsupported}` where there is no GPU.
+  [[nodiscard]] Calibration calibrate(bool fresh = false) const;
+
   /// Judges the problem itself: its reference runs, is deterministic, and rejects null candidates.
   /// Empty when the problem is sound, otherwise one sentence.
   [[nodiscard]] std::optional<std::string> validate(const Problem& problem) const;
@@ -114,6 +134,8 @@ class OUROBOROS_API Referee {
   class Impl;
   Verdict judge_on(const Problem& problem, const Candidate& candidate,
                    const SharedCases::Pool* shared) const;
+  Verdict record(const Problem& problem, const Candidate& candidate, std::uint64_t seed,
+                 const std::function<void(Verdict&)>& work) const;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ouroboros/api.hpp"
+#include "ouroboros/calibration.hpp"
 #include "ouroboros/executor.hpp"
 #include "ouroboros/timing.hpp"
 
@@ -81,6 +82,13 @@ struct BaselineTiming {
   int blocks = 0;
   double sign_flip_p = 1.0;
   double lag1_autocorrelation = 0.0;
+  timing::Interval speedup_raw;  ///< Of what was measured, before launch cost was subtracted.
+  std::vector<double> block_log_ratios;  ///< ln(candidate / baseline) of each block, in order.
+  /// ln(second / first meeting of the same inputs) of the candidate, less the same of the baseline:
+  /// below 0, the candidate remembers.
+  timing::Interval memory;
+  std::optional<timing::Interval> as_called_us;       ///< See `TimedCell::as_called_us`.
+  std::optional<timing::Interval> as_called_speedup;  ///< Of one such time over the other.
 };
 
 /// One timed shape.
@@ -95,14 +103,30 @@ struct TimedCell {
   std::int64_t samples_total = 0;
   std::vector<BaselineTiming> baselines;
   std::vector<std::string> flags;  ///< Guards that fired, e.g. "autocorrelated".
+  timing::Interval bracket_us;     ///< Of the candidate, between the events, nothing subtracted.
+  /// How `latency_us` came about: "bracket" (the launch cost subtracted), "slope" (chains of cold
+  /// runs), "raw" (nothing subtracted); empty on the host.
+  std::string estimator;
+  std::string submission;         ///< Of launches to a GPU: "stream", "gate" or "graph".
+  double floor_us = 0.0;          ///< Of a copy of as many bytes in the same mix; 0: unknown.
+  double ceiling_fraction = 0.0;  ///< floor_us over the latency.
+  double peak_fraction = 0.0;     ///< bytes_min over what the memory's bus could move meanwhile.
+  double placement_sd = 0.0;      ///< Relative, of the latency between sets of physical pages.
+  double clock_mhz = 0.0;         ///< Of the multiprocessors while samples ran; 0: unknown.
+  int blocks_void = 0;            ///< Blocks that did not count.
+  double gpu_ms = 0.0;            ///< Time on the GPU that the clock took.
+  /// What a call costs who makes it from Python, its host code included: a claim of the process in
+  /// which the candidate's code ran. Empty where it was not measured.
+  std::optional<timing::Interval> as_called_us;
 };
 
 struct Timing {
   bool ran = false;
   std::string clock;  ///< "host_processor_time" (see Replay::elapsed) or "device_events".
-  std::string mode;   ///< "screen" or "report".
+  std::string mode;   ///< See timing::Mode.
   std::vector<TimedCell> cells;
   std::map<std::string, double> geomean_speedup;  ///< By baseline, over cells.
+  std::optional<Calibration> calibration;         ///< Of the GPU's clock; empty on the host.
 };
 
 struct GateResult {

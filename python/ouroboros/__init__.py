@@ -40,6 +40,7 @@ from ouroboros._ouroboros import (
     Problem,
     SandboxUnavailableError,
     TimingPlan,
+    UnstableError,
     UnsupportedError,
     __version__,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "StageOutcome",
     "Status",
     "TimingPlan",
+    "UnstableError",
     "UnsupportedError",
     "Verdict",
     "__version__",

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 from ouroboros import _ouroboros, problems
@@ -17,6 +18,7 @@ from ouroboros._ouroboros import (
     DeviceOptions,
     GateRule,
     InvalidArgumentError,
+    IOFailure,
     Limits,
     Problem,
     TimingPlan,
@@ -26,6 +28,7 @@ from ouroboros.language import Language, language_of, language_of_path
 from ouroboros.problems.definition import Inputs
 from ouroboros.trace.command import library_folders, make_live_tracer, make_tracer
 from ouroboros.verdict import (
+    Calibration,
     Compilation,
     Correctness,
     Finding,
@@ -47,6 +50,8 @@ Source: TypeAlias = str | bytes | os.PathLike[str]
 
 ProblemLike: TypeAlias = Problem | str | os.PathLike[str]
 """A problem, the name of one that ships with the library, or the path of a file."""
+
+PLAN_SUFFIX = ".plan"
 
 _SUFFIXES = (".cpp", ".cc", ".cxx", ".c++", ".py", ".cu", ".ptx")
 
@@ -193,6 +198,49 @@ class Referee:
             CancelledError: The `cancelled` hook said so.
         """
         return self._judge(problem, source, name, language, None)
+
+    def compare(
+        self,
+        problem: ProblemLike,
+        a: Source | Baseline,
+        b: Source | Baseline,
+        *,
+        cells: Sequence[Mapping[str, int]] | None = None,
+    ) -> Verdict:
+        """Times `a` against `b` alone, on a GPU.
+
+        Args:
+            problem: What both compute. It gives the inputs, and what is correct on them.
+            a: A candidate, which is judged first; or a launch plan: a `.plan` file, or a `Baseline`
+                that has plans.
+            b: What to time it against.
+            cells: Axes of the cells to time, e.g. ``[{"rows": 8192, "cols": 4096}]``; None for
+                those of the problem.
+
+        Returns:
+            A verdict on `a` with `b` as its only baseline.
+
+        Raises:
+            InvalidArgumentError: `b` cannot be compiled, or a cell has no such axis.
+            UnsupportedError: There is no GPU, or one of them is host code.
+        """
+        loaded = problems.load(problem)
+        if cells is not None:
+            loaded = loaded.with_timed_gpu([dict(cell) for cell in cells])
+        return Verdict.from_json(
+            self._native.compare_json(loaded, _side(a, "A"), _side(b, "B"))
+        )
+
+    def calibrate(self, *, fresh: bool = False) -> Calibration:
+        """Returns what the GPU's clock can and cannot resolve; measured once for each boot.
+
+        Args:
+            fresh: Measure anew.
+
+        Raises:
+            UnsupportedError: There is no GPU.
+        """
+        return Calibration.model_validate_json(self._native.calibrate_json(fresh))
 
     async def ajudge(
         self,
@@ -429,6 +477,21 @@ def _read(
         return source, name or "candidate", language or language_of(source)
     text, file_name = _ouroboros.read_candidate(os.fspath(source))
     return text, name or file_name, language or language_of_path(os.fspath(source))
+
+
+def _side(source: Source | Baseline, fallback: str) -> tuple[bytes, str, str] | Baseline:
+    """Returns one side of a comparison as the native referee takes it."""
+    if isinstance(source, Baseline):
+        return source
+    if isinstance(source, str | os.PathLike) and os.fspath(source).endswith(PLAN_SUFFIX):
+        path = Path(source)
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise IOFailure(f"the plan {path} cannot be read: {error.strerror}") from error
+        return Baseline(path.stem, plan=lambda signature: data)
+    text, name, language = _read(source, None, None)
+    return text, fallback if name == "candidate" else name, language
 
 
 def _outcome(

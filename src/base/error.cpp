@@ -18,6 +18,8 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "compiler_missing";
     case ErrorCode::executor_lost:
       return "executor_lost";
+    case ErrorCode::unstable:
+      return "unstable";
     case ErrorCode::out_of_memory:
       return "out_of_memory";
     case ErrorCode::cancelled:

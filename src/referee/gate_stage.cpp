@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "referee/race.hpp"
+#include "referee/recording.hpp"
 #include "referee/stages.hpp"
 
 namespace ouroboros::referee {
@@ -25,25 +25,30 @@ std::optional<timing::GateRun> run_once(Race& race, std::size_t baseline_index,
   if (plan.looks.empty()) {
     plan.looks = {most_blocks};
   }
-  std::vector<double> against_baseline;
-  std::vector<double> against_copy;
-  timing::Look look;
-  while (!race.failure() && !look.stop) {
-    const auto block = race.run_block();
-    const auto& [a1, a2] = block[candidate];
-    const auto& [b1, b2] = block[baseline];
-    const auto& [c1, c2] = block[copy];
-    against_baseline.push_back(timing::block_log_ratio(a1, a2, b1, b2));
-    against_copy.push_back(timing::block_log_ratio(a1, a2, c1, c2));
-    const bool spent = static_cast<int>(against_baseline.size()) >= plan.looks.back();
-    look = timing::look(against_baseline, plan, timing::Mode::report, spent);
-  }
   if (race.failure()) {
     return std::nullopt;
   }
-  const auto mean = timing::trimmed_mean(against_baseline, plan.trim);
-  return timing::GateRun{mean.mean, mean.standard_error,
-                         timing::trimmed_mean(against_copy, plan.trim).mean};
+  const auto method = race.method();
+  const double offset = method.offset_us.estimate;
+  Options within = options;
+  within.timing = plan;
+  Recording recording(race, within);
+  for (const int blocks : plan.looks) {
+    recording.extend_to(static_cast<std::size_t>(blocks));
+    if (race.failure()) {
+      return std::nullopt;
+    }
+    const auto so_far = timing::log_ratios(recording.blocks(), candidate, baseline, offset);
+    if (timing::look(so_far, plan, timing::Mode::report, recording.spent()).stop) {
+      break;
+    }
+  }
+  const auto& blocks = recording.blocks();
+  const auto mean =
+      timing::trimmed_mean(timing::log_ratios(blocks, candidate, baseline, offset), plan.trim);
+  const auto same =
+      timing::trimmed_mean(timing::log_ratios(blocks, candidate, copy, offset), plan.trim);
+  return timing::GateRun{mean.mean, mean.standard_error, same.mean};
 }
 
 /// The strictest baseline that can run: "compile" where there is one. Empty where none can.

@@ -61,13 +61,45 @@ void HostRace::warm_up() {
   }
   std::vector<std::size_t> everyone(arms_.size());
   std::iota(everyone.begin(), everyone.end(), std::size_t{0});
+  std::vector<timing::Sample> samples;
   for (int round = 0; round < warm_up_rounds && !failure(); ++round) {
-    run_half(everyone, round == 0, [](std::size_t, double) {});
+    run_half(everyone, round == 0, samples);
   }
 }
 
-void HostRace::run_arms(const std::vector<std::size_t>& order, std::uint64_t seed,
-                        const std::function<void(std::size_t, double)>& sampled) {
+std::vector<timing::Block> HostRace::run_some(std::size_t) {
+  const auto order = next_order();
+  const auto half = order.size() / 2;
+  std::vector<timing::Block> blocks(1);
+  run_half(std::span(order).first(half), lot(), blocks[0].samples);
+  if (!failure()) {
+    run_half(std::span(order).last(half), lot(), blocks[0].samples);
+  }
+  return blocks;
+}
+
+void HostRace::run_half(std::span<const std::size_t> order, bool closely,
+                        std::vector<timing::Sample>& samples) {
+  const auto drawn = draw_inputs(inputs());
+  run_arms(order, drawn, samples);
+  if (failure()) {
+    return;
+  }
+  const auto& eager = eager_outputs();
+  for (const auto& result : results_) {
+    if (result.candidate) {
+      check_outputs(drawn, &eager, result.outputs, closely);
+    }
+  }
+}
+
+void HostRace::run_arms(std::span<const std::size_t> order, std::uint64_t seed,
+                        std::vector<timing::Sample>& samples) {
+  const auto sampled = [&samples](std::size_t arm, double latency_us) {
+    auto& sample = samples.emplace_back();
+    sample.arm = arm;
+    sample.latency_us = latency_us;
+  };
   eager_ran_ = false;
   for (const std::size_t number : order) {
     const auto& arm = arms_[number];
@@ -101,20 +133,22 @@ void HostRace::run_alone(std::size_t arm, std::uint64_t seed) {
   }
 }
 
-const Tensors* HostRace::eager_outputs() {
+const Tensors& HostRace::eager_outputs() {
   if (!eager_ran_) {
     baselines_.run(0);
     eager_ran_ = true;
   }
-  return &baselines_.eager_outputs();
+  return baselines_.eager_outputs();
 }
 
-double HostRace::handover_us() {
+Race::Method HostRace::method() {
   std::vector<double> times;
   for (int i = 0; i < handover_samples; ++i) {
     times.push_back(microseconds(baselines_.nothing().elapsed));
   }
-  return timing::trimmed_mean(times, options().timing.trim).mean;
+  Method method;
+  method.handover_us = timing::trimmed_mean(times, options().timing.trim).mean;
+  return method;
 }
 
 }  // namespace ouroboros::referee

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "referee/baselines.hpp"
 #include "referee/processor_lease.hpp"
 #include "referee/race.hpp"
@@ -19,15 +21,22 @@ class HostRace final : public Race {
     return baselines_.entries();
   }
   void warm_up() override;
-  [[nodiscard]] double handover_us() override;
+  [[nodiscard]] Method method() override;
   [[nodiscard]] bool exclusive() const noexcept override { return lease_ && lease_->exclusive(); }
 
  private:
-  void run_arms(const std::vector<std::size_t>& order, std::uint64_t seed,
-                const std::function<void(std::size_t, double)>& sampled) override;
+  std::vector<timing::Block> run_some(std::size_t most) override;
   void run_alone(std::size_t arm, std::uint64_t seed) override;
   [[nodiscard]] const std::vector<Result>& results() const noexcept override { return results_; }
-  [[nodiscard]] const Tensors* eager_outputs() override;
+
+  /// Fresh inputs, then one sample of each arm in `order`.
+  void run_half(std::span<const std::size_t> order, bool closely,
+                std::vector<timing::Sample>& samples);
+  void run_arms(std::span<const std::size_t> order, std::uint64_t seed,
+                std::vector<timing::Sample>& samples);
+
+  /// What eager mode makes of what the arena holds.
+  const Tensors& eager_outputs();
 
   std::size_t add(std::unique_ptr<Session> session, std::size_t baseline);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "judge/tensors.hpp"
@@ -18,8 +19,8 @@ namespace {
 // times the largest error that the oracle allows anywhere in the cell.
 constexpr double gross_factor = 8.0;
 
-// One block in this many has a sample that is checked against the oracle.
-constexpr std::uint64_t lot = 8;
+// One sample in this many is checked against the oracle.
+constexpr std::uint64_t in_lot = 16;
 
 // Purposes of derived seeds.
 constexpr std::uint64_t order_purpose = 1;
@@ -42,7 +43,8 @@ Race::Race(const Problem& problem, const judge::CaseSpec& cell, std::uint64_t se
     gross_error_.push_back(gross_factor * largest);
   }
   for (const auto& buffer : calls_[0].buffers) {
-    bytes_min_ += static_cast<std::int64_t>(buffer.bytes());
+    (buffer.role == BufferRole::input ? bytes_read_ : bytes_written_) +=
+        static_cast<std::int64_t>(buffer.bytes());
   }
 }
 
@@ -95,48 +97,40 @@ bool Race::is_right(const std::function<void()>& run) {
   return true;
 }
 
-Race::Block Race::run_block() {
+std::vector<timing::Block> Race::run_blocks(std::size_t most) {
   check_cancelled(options_);
-  const auto arms = results().size();
-  Block block(arms);
-  if (!order_) {
-    order_ = std::make_unique<timing::BlockOrder>(arms, derive_seed(seed_, order_purpose));
-  }
-  auto order = order_->next();
-  const auto middle = order.begin() + static_cast<std::ptrdiff_t>(arms);
-  // A candidate cannot know which of its results will be looked at closely.
-  const bool drawn = derive_seed(seed_, lot_purpose + draws_) % lot == 0;
-  run_half({order.begin(), middle}, drawn,
-           [&block](std::size_t arm, double time) { block[arm].first = time; });
-  if (!failure_) {
-    run_half({middle, order.end()}, false,
-             [&block](std::size_t arm, double time) { block[arm].second = time; });
-  }
-  return block;
+  return run_some(std::max<std::size_t>(most, 1));
 }
 
-void Race::run_half(const std::vector<std::size_t>& order, bool check_fully,
-                    const std::function<void(std::size_t, double)>& sampled) {
+std::vector<std::size_t> Race::next_order() {
+  if (!order_) {
+    order_ =
+        std::make_unique<timing::BlockOrder>(results().size(), derive_seed(seed_, order_purpose));
+  }
+  return order_->next();
+}
+
+std::uint64_t Race::draw_inputs(const Tensors& inputs) {
   auto spec = model_.spec;
   spec.seed = derive_seed(seed_, inputs_purpose + draws_++);
-  judge::draw_inputs(problem_, spec, inputs_);
-  run_arms(order, spec.seed, sampled);
+  judge::draw_inputs(problem_, spec, inputs);
+  return spec.seed;
+}
+
+bool Race::lot() { return derive_seed(derive_seed(seed_, lot_purpose), lots_++) % in_lot == 0; }
+
+void Race::check_outputs(std::uint64_t drawn, const Tensors* eager, const Tensors& outputs,
+                         bool closely) {
   if (failure_) {
     return;
   }
-  const auto* eager = eager_outputs();
-  for (const auto& result : results()) {
-    if (!result.candidate || failure_) {
-      continue;
-    }
-    if (eager != nullptr) {
-      check_against_eager(*eager, result.outputs);
-    }
-    // Without eager mode's answer the oracle has to look at every half.
-    if ((check_fully || eager == nullptr) && !failure_) {
-      const auto one = draw_case([&] { return judge::realise_again(problem_, model_, spec.seed); });
-      check_against_oracle(one, result.outputs);
-    }
+  if (eager != nullptr) {
+    check_against_eager(*eager, outputs);
+  }
+  // Without eager mode's answer the oracle has to look every time.
+  if ((closely || eager == nullptr) && !failure_) {
+    const auto one = draw_case([&] { return judge::realise_again(problem_, model_, drawn); });
+    check_against_oracle(one, outputs);
   }
 }
 

@@ -5,21 +5,20 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "judge/judge.hpp"
 #include "ouroboros/referee.hpp"
+#include "ouroboros/trace.hpp"
 
 namespace ouroboros::referee {
 
-/// One timed cell on one set of physical pages: the arms, and blocks of samples.
+/// One timed cell: the arms, and blocks of samples.
 ///
-/// A block visits every arm twice, in a random order and then in its mirror image. Each half has
-/// fresh inputs that no arm has met, so that remembering earlier ones is worth nothing; within a
-/// half all arms see the same inputs. Outputs are poisoned before every sample, and what a
-/// candidate leaves there is compared with eager mode's result each time and with the oracle in
-/// samples that are drawn by lot. Where the arms run is the business of the derived classes.
+/// A block visits every arm twice, in a random order and then in its mirror image, on fresh inputs
+/// that no arm has met before. Outputs are poisoned before every sample, and what a candidate leaves
+/// there is compared with eager mode's result and, in samples that are drawn by lot, with the
+/// oracle. Where the arms run, and on which pages, is the business of the derived classes.
 class Race {
  public:
   virtual ~Race();
@@ -38,9 +37,6 @@ class Race {
   };
   [[nodiscard]] virtual const std::vector<Entry>& baselines() const noexcept = 0;
 
-  /// Both samples of each arm in one block, in microseconds: by arm, then by half.
-  using Block = std::vector<std::pair<double, double>>;
-
   /// Takes what the arms run on for this race alone and runs warm-up samples; call once, after the
   /// arms were added.
   virtual void warm_up() = 0;
@@ -50,8 +46,9 @@ class Race {
   /// caller's secret.
   void probe();
 
-  /// Runs one block. Afterwards `failure()` may say that a candidate misbehaved.
-  Block run_block();
+  /// Runs up to `most` blocks, at least one. Afterwards `failure()` may say that a candidate
+  /// misbehaved.
+  std::vector<timing::Block> run_blocks(std::size_t most);
 
   struct Failure {
     Status status;
@@ -59,16 +56,31 @@ class Race {
   };
   [[nodiscard]] const std::optional<Failure>& failure() const noexcept { return failure_; }
 
-  /// What an empty call costs an arm.
-  [[nodiscard]] virtual double handover_us() = 0;
+  /// How blocks are measured: known after warm-up.
+  struct Method {
+    std::string estimator;   ///< See TimedCell.
+    std::string submission;  ///< See TimedCell.
+    double handover_us = 0.0;    ///< What an empty call or launch costs an arm.
+    timing::Interval offset_us;  ///< What is to be subtracted from every sample for it.
+    timing::Bands bands;         ///< For blocks that count.
+    timing::Interval bracket_us;  ///< Of the first candidate, a whole launch; where samples are not.
+    bool same_inputs = false;    ///< Whether both halves of a block have the same inputs and pages.
+  };
+  [[nodiscard]] virtual Method method() = 0;
+
   /// Whether nobody else times on what the arms run on.
   [[nodiscard]] virtual bool exclusive() const noexcept = 0;
   /// Guards of this kind of race that fired.
   [[nodiscard]] virtual std::vector<std::string> flags() const { return {}; }
   /// The autotune configuration that candidates run, in words; empty where there is no choice.
   [[nodiscard]] virtual std::string variant() const { return ""; }
+  /// Time that blocks took on a GPU.
+  [[nodiscard]] virtual double gpu_ms() const noexcept { return 0.0; }
 
-  [[nodiscard]] std::int64_t bytes_min() const noexcept { return bytes_min_; }
+  /// Compulsory traffic: inputs and outputs once each.
+  [[nodiscard]] std::int64_t bytes_min() const noexcept { return bytes_read_ + bytes_written_; }
+  [[nodiscard]] std::int64_t bytes_read() const noexcept { return bytes_read_; }
+  [[nodiscard]] std::int64_t bytes_written() const noexcept { return bytes_written_; }
   [[nodiscard]] std::int64_t samples_checked() const noexcept { return samples_checked_; }
   [[nodiscard]] std::int64_t samples_total() const noexcept { return samples_total_; }
   /// Wall time that went into references, oracles and tolerances.
@@ -89,22 +101,28 @@ class Race {
     Tensors outputs;  ///< What the arm left in its last sample.
   };
 
-  /// One sample of each arm in `order` on what `inputs()` holds now, in microseconds.
-  /// Leaves every arm's outputs in `results()`. A candidate's misconduct goes to `fail`.
-  virtual void run_arms(const std::vector<std::size_t>& order, std::uint64_t seed,
-                        const std::function<void(std::size_t, double)>& sampled) = 0;
+  /// What `run_blocks` does, but for cancelling.
+  virtual std::vector<timing::Block> run_some(std::size_t most) = 0;
 
   /// One run of arm `arm` on what `inputs()` holds now, untimed. Leaves its outputs in `outputs()`.
   virtual void run_alone(std::size_t arm, std::uint64_t seed) = 0;
 
   [[nodiscard]] virtual const std::vector<Result>& results() const noexcept = 0;
 
-  /// What eager mode makes of what `inputs()` holds; null where it cannot run.
-  [[nodiscard]] virtual const Tensors* eager_outputs() = 0;
+  /// The arms of the next block.
+  [[nodiscard]] std::vector<std::size_t> next_order();
 
-  /// Fresh inputs, then one sample of each arm in `order`.
-  void run_half(const std::vector<std::size_t>& order, bool check_fully,
-                const std::function<void(std::size_t, double)>& sampled);
+  /// Puts fresh inputs into `inputs`. Returns a number by which `check_outputs` knows them.
+  std::uint64_t draw_inputs(const Tensors& inputs);
+
+  /// Whether the lot falls on the next sample: a candidate cannot know which of its results will be
+  /// looked at closely.
+  [[nodiscard]] bool lot();
+
+  /// Checks what a candidate left: against eager mode's result, where there is one, and with
+  /// `closely` against the oracle. Misconduct goes to `fail`.
+  void check_outputs(std::uint64_t drawn, const Tensors* eager, const Tensors& outputs,
+                     bool closely);
 
   /// Puts inputs of its own into `inputs()`, lets `run` compute from them into `outputs()`, and
   /// says whether these are about right. For arms that are trusted to mean well, not to work:
@@ -134,6 +152,7 @@ class Race {
   judge::Case model_;
   std::uint64_t seed_;
   std::uint64_t draws_ = 0;
+  std::uint64_t lots_ = 0;
   std::uint64_t probes_ = 0;
   std::vector<Call> calls_;
   Tensors inputs_;
@@ -141,7 +160,8 @@ class Race {
   std::vector<double> gross_error_;  ///< Of each output: no honest result is this far from eager's.
   std::unique_ptr<timing::BlockOrder> order_;
   std::optional<Failure> failure_;
-  std::int64_t bytes_min_ = 0;
+  std::int64_t bytes_read_ = 0;
+  std::int64_t bytes_written_ = 0;
   std::int64_t samples_checked_ = 0;
   std::int64_t samples_total_ = 0;
 };

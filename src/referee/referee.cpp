@@ -7,6 +7,7 @@
 #include <new>
 
 #include "judge/judge.hpp"
+#include "referee/device/contender.hpp"
 #include "referee/device/device.hpp"
 #include "referee/device/plan_source.hpp"
 #include "referee/shared_cases.hpp"
@@ -218,11 +219,67 @@ Verdict Referee::judge(const Problem& problem, const Candidate& candidate,
 
 Verdict Referee::judge_on(const Problem& problem, const Candidate& candidate,
                           const SharedCases::Pool* shared) const {
+  return record(problem, candidate, shared != nullptr ? shared->seed() : impl_->seed(),
+                [&](Verdict& verdict) { impl_->judge(problem, candidate, shared, verdict); });
+}
+
+Verdict Referee::compare(const Problem& problem, const Contender& a, const Contender& b) const {
+  problem.check();
+  const auto baseline = [&](const Contender& one) {
+    Baseline result{one.name, {}, {}, {}};
+    if (const auto* candidate = std::get_if<Candidate>(&one.what)) {
+      return referee::device::baseline_of(problem, *candidate, one.name, impl_->options);
+    }
+    result.plan = std::get<1>(one.what);
+    return result;
+  };
+  Problem against = problem;
+  against.baselines = {baseline(b)};
+  if (const auto* candidate = std::get_if<Candidate>(&a.what)) {
+    return judge_on(against, *candidate, nullptr);
+  }
+  // What plans of a library's kernels are compared for is no secret of theirs.
+  against.policies.library_kernels = LibraryKernels::allow;
+  Compiled compiled;
+  compiled.candidate.name = a.name;
+  compiled.candidate.language = referee::device::plan_language;
+  compiled.plans = referee::device::source_of(baseline(a));
+  for (const auto dtype : problem.dtypes) {
+    compiled.record.entries.push_back(judge::entry_point(dtype));
+  }
+  return record(against, compiled.candidate, impl_->seed(), [&](Verdict& verdict) {
+    const auto& options = impl_->options;
+    verdict.status = Status::ok;
+    referee::device::describe_gpu(options, verdict.provenance);
+    if (auto none = referee::device::cannot_time(options)) {
+      throw Error(ErrorCode::unsupported, none->evidence);
+    }
+    const std::uint64_t seed = verdict.provenance.seed;
+    {
+      const Stopwatch watch(verdict, "time", options);
+      auto outcome =
+          referee::time(against, compiled, referee::derive_seed(seed, timing_purpose), options);
+      if (!take(verdict, std::move(outcome), verdict.timing) || options.until != Stage::gate) {
+        return;
+      }
+    }
+    const Stopwatch watch(verdict, "gate", options);
+    take(verdict, referee::gate(against, compiled, referee::derive_seed(seed, gate_purpose), options),
+         verdict.gate);
+  });
+}
+
+Calibration Referee::calibrate(bool fresh) const {
+  return referee::device::calibrated(impl_->options, fresh);
+}
+
+Verdict Referee::record(const Problem& problem, const Candidate& candidate, std::uint64_t seed,
+                        const std::function<void(Verdict&)>& work) const {
   problem.check();
   const auto start = Clock::now();
   Verdict verdict;
   verdict.provenance = referee::provenance();
-  verdict.provenance.seed = shared != nullptr ? shared->seed() : impl_->seed();
+  verdict.provenance.seed = seed;
   verdict.problem = problem.name;
   verdict.problem_origin = problem.origin;
   verdict.candidate = candidate.name;
@@ -236,7 +293,7 @@ Verdict Referee::judge_on(const Problem& problem, const Candidate& candidate,
     verdict.findings.push_back({kind, "error", "referee", text});
   };
   try {
-    impl_->judge(problem, candidate, shared, verdict);
+    work(verdict);
   } catch (const judge::ReferenceFault& fault) {
     broken(Status::invalid_problem, "invalid_problem", fault.what());
   } catch (const Error& error) {

@@ -1,52 +1,127 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
+#include "referee/comparison.hpp"
 #include "referee/device/device.hpp"
-#include "referee/race.hpp"
 #include "referee/stages.hpp"
 
 namespace ouroboros::referee {
 namespace {
 
 constexpr double interval_alpha = 0.05;
-constexpr double multimodal_bound = 0.01;
-constexpr std::size_t least_blocks = 4;  // What the statistics need, whatever the budget.
 constexpr std::uint64_t sign_flip_purpose = 3;
 constexpr std::uint64_t probe_purpose = 4;
 
-timing::Interval speedup(const timing::Interval& log_ratio) {
-  return {std::exp(-log_ratio.estimate), std::exp(-log_ratio.high), std::exp(-log_ratio.low)};
-}
+/// No memory is faster than its bus; so much is left for rounding and for clocks.
+constexpr double beyond_peak = 1.02;
 
-/// All samples of one arm.
-std::vector<double> samples(const std::vector<Race::Block>& blocks, std::size_t arm) {
-  std::vector<double> values;
-  for (const auto& block : blocks) {
-    values.push_back(block[arm].first);
-    values.push_back(block[arm].second);
-  }
-  return values;
-}
-
-/// One baseline in the race, and how the comparison with it stands.
+/// One baseline in the race.
 struct Opponent {
   std::size_t arm = 0;
   std::size_t index = 0;  ///< In the record.
-  std::vector<double> log_ratios;
-  timing::Look look;
 };
 
-bool multimodal(std::vector<double> values, double trimmed) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return std::abs(*middle / trimmed - 1) > multimodal_bound;
+/// Runs blocks until every comparison may stop. False when the candidate misbehaved meanwhile.
+bool record_blocks(Race& race, Recording& recording, std::vector<Comparison>& comparisons,
+                   std::uint64_t seed, const timing::Plan& plan) {
+  const auto first = static_cast<std::size_t>(plan.looks.front());
+  // A probe stands among the blocks at a place that the candidate cannot know.
+  recording.extend_to(1 + derive_seed(seed, probe_purpose) % first);
+  if (!race.failure()) {
+    race.probe();
+  }
+  for (const int look : plan.looks) {
+    if (!race.failure()) {
+      recording.extend_to(static_cast<std::size_t>(look));
+    }
+    if (race.failure()) {
+      return false;
+    }
+    bool running = false;
+    for (auto& comparison : comparisons) {
+      running = !comparison.look(recording) || running;
+    }
+    // Alone, a candidate gets its own time over the blocks of the first look.
+    if (!running || recording.spent()) {
+      break;
+    }
+  }
+  race.probe();  // The candidate cannot know that nothing follows.
+  return !race.failure();
+}
+
+/// What the physics of this GPU say of a cell.
+void add_limits(const Race& race, const Calibration& calibration, TimedCell& cell,
+                std::vector<Finding>& findings) {
+  const double latency = cell.latency_us.estimate;
+  cell.floor_us = calibration.floor_us(static_cast<double>(race.bytes_read()),
+                                       static_cast<double>(race.bytes_written()));
+  cell.ceiling_fraction = cell.floor_us / latency;
+  if (calibration.peak_gbps == 0) {
+    return;
+  }
+  const double bytes_in_time = calibration.peak_gbps * 1e3 * latency;
+  cell.peak_fraction = static_cast<double>(cell.bytes_min) / bytes_in_time;
+  // What is written may stay in the cache; what is read cannot come from it.
+  const double least_us =
+      static_cast<double>(race.bytes_read()) / (beyond_peak * calibration.peak_gbps * 1e3);
+  if (cell.latency_us.high < least_us) {
+    cell.flags.emplace_back("impossible_speed");
+    findings.push_back(
+        {"impossible_speed", "note", "time",
+         fmt::format("takes {:.3g} us, in which this GPU's memory cannot deliver the inputs "
+                     "({:.3g} us at least). Its timed outputs were right: so it does not need all "
+                     "of its inputs, and the problem's bytes_min is not what must be moved",
+                     latency, least_us)});
+  }
+}
+
+/// What is said of the candidate's own samples.
+void describe(Race& race, const Race::Method& method, const Recording& recording,
+              std::size_t candidate, const timing::Plan& plan, TimedCell& cell) {
+  const auto& blocks = recording.blocks();
+  const double offset = method.offset_us.estimate;
+  cell.handover_us = method.handover_us;
+  cell.estimator = method.estimator;
+  cell.submission = method.submission;
+  cell.variant = race.variant();
+  cell.latency_us = timing::latency(blocks, candidate, offset, plan.trim, interval_alpha);
+  cell.bracket_us = method.estimator == "slope"
+                        ? method.bracket_us
+                        : timing::latency(blocks, candidate, 0.0, plan.trim, interval_alpha);
+  if (timing::multimodality(timing::latencies(blocks, candidate, offset), plan.trim).fired) {
+    cell.flags.emplace_back("multimodal");
+  }
+  if (!race.exclusive()) {
+    cell.flags.emplace_back("processor_not_leased");
+  }
+  for (auto& flag : race.flags()) {
+    cell.flags.push_back(std::move(flag));
+  }
+  if (recording.filter().starving()) {
+    cell.flags.emplace_back("starved");
+  }
+  double clocks = 0;
+  std::size_t count = 0;
+  for (const auto& block : blocks) {
+    for (const auto& sample : block.samples) {
+      clocks += sample.clock_mhz;
+      ++count;
+    }
+  }
+  cell.clock_mhz = clocks / static_cast<double>(count);
+  if (method.same_inputs) {
+    cell.placement_sd = timing::placement(blocks, candidate, offset).sd.estimate;
+  }
+  cell.blocks_void = recording.filter().seen() - recording.filter().admitted();
+  cell.gpu_ms = race.gpu_ms();
 }
 
 TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
-                    const Options& options) {
+                    const Options& options, const Calibration* calibration,
+                    std::vector<Finding>& findings) {
   TimedCell cell;
   cell.dtype = to_string(spec.dtype);
   cell.axes = spec.axes;
@@ -61,76 +136,32 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
     record.status = entry.unavailable.empty() ? "timed" : "unavailable";
     record.reason = entry.unavailable;
     if (entry.unavailable.empty()) {
-      opponents.push_back({race.add_baseline(i), cell.baselines.size(), {}, {}});
+      opponents.push_back({race.add_baseline(i), cell.baselines.size()});
     }
     cell.baselines.push_back(std::move(record));
   }
+  if (!race.failure()) {
+    race.warm_up();
+  }
   if (race.failure()) {
     return cell;
   }
-  race.warm_up();
-  if (race.failure()) {
-    return cell;
-  }
-  cell.handover_us = race.handover_us();
-  cell.variant = race.variant();
-
-  const auto start = std::chrono::steady_clock::now();
-  const int most = options.timing.looks.back();
-  std::vector<Race::Block> blocks;
-  const auto probe_after =
-      derive_seed(seed, probe_purpose) % static_cast<std::uint64_t>(options.timing.looks.front());
-  bool running = true;
-  while (running) {
-    auto block = race.run_block();
-    if (blocks.size() == probe_after) {
-      race.probe();
-    }
-    if (race.failure()) {
-      return cell;
-    }
-    blocks.push_back(block);
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    const bool spent = (seconds > options.timing.budget_seconds && blocks.size() >= least_blocks) ||
-                       static_cast<int>(blocks.size()) >= most;
-    // Alone, a candidate gets its own time over the blocks of the first look.
-    running = opponents.empty() && static_cast<int>(blocks.size()) < options.timing.looks.front();
-    for (auto& opponent : opponents) {
-      const auto& [a1, a2] = block[candidate];
-      const auto& [b1, b2] = block[opponent.arm];
-      opponent.log_ratios.push_back(timing::block_log_ratio(a1, a2, b1, b2));
-      opponent.look = timing::look(opponent.log_ratios, options.timing, options.mode, spent);
-      running = running || !opponent.look.stop;
-    }
-    running = running && !spent;
-  }
-
-  race.probe();  // The candidate cannot know that nothing follows.
-  const auto times = samples(blocks, candidate);
-  cell.latency_us = timing::trimmed_interval(times, options.timing.trim, interval_alpha);
-  if (multimodal(times, cell.latency_us.estimate)) {
-    cell.flags.emplace_back("multimodal");
-  }
-  if (!race.exclusive()) {
-    cell.flags.emplace_back("processor_not_leased");
-  }
-  for (auto& flag : race.flags()) {
-    cell.flags.push_back(std::move(flag));
-  }
+  const auto method = race.method();
+  std::vector<Comparison> comparisons;
   for (const auto& opponent : opponents) {
-    auto& record = cell.baselines[opponent.index];
-    record.latency_us = timing::trimmed_interval(samples(blocks, opponent.arm), options.timing.trim,
-                                                 interval_alpha);
-    record.speedup = speedup(opponent.look.log_ratio);
-    record.decision = timing::to_string(opponent.look.decision);
-    record.blocks = opponent.look.blocks;
-    record.lag1_autocorrelation = opponent.look.lag1_autocorrelation;
-    record.sign_flip_p =
-        timing::sign_flip_p_value(opponent.log_ratios, derive_seed(seed, sign_flip_purpose));
-    if (opponent.look.merged_pairs) {
-      cell.flags.push_back("autocorrelated:" + record.name);
-    }
+    comparisons.emplace_back(candidate, opponent.arm, method, options,
+                             derive_seed(seed, sign_flip_purpose));
+  }
+  Recording recording(race, options);
+  if (!record_blocks(race, recording, comparisons, seed, options.timing)) {
+    return cell;
+  }
+  describe(race, method, recording, candidate, options.timing, cell);
+  for (std::size_t i = 0; i < opponents.size(); ++i) {
+    comparisons[i].report(recording, cell.baselines[opponents[i].index], cell.flags, findings);
+  }
+  if (calibration != nullptr) {
+    add_limits(race, *calibration, cell, findings);
   }
   cell.samples_checked = race.samples_checked();
   cell.samples_total = race.samples_total();
@@ -164,26 +195,37 @@ const std::vector<AxisValues>& timed_cells(const Problem& problem, const Compile
 TimingOutcome time(const Problem& problem, const Compiled& compiled, std::uint64_t seed,
                    const Options& options) {
   TimingOutcome outcome;
-  outcome.record.clock =
-      device::serves(compiled.candidate.language) ? "device_events" : "host_processor_time";
-  outcome.record.mode = options.mode == timing::Mode::screen ? "screen" : "report";
+  const bool on_gpu = device::serves(compiled.candidate.language);
+  outcome.record.clock = on_gpu ? "device_events" : "host_processor_time";
+  outcome.record.mode = timing::to_string(options.mode);
   const auto dtypes = judged_dtypes(problem, compiled, options);
   const auto& cells = timed_cells(problem, compiled);
   if (dtypes.empty() || cells.empty()) {
     return outcome;
   }
   outcome.record.ran = true;
+  if (on_gpu) {
+    outcome.record.calibration = device::calibrated(options);
+  }
   for (std::size_t i = 0; i < cells.size(); ++i) {
     check_cancelled(options);
     const auto cell_seed = derive_seed(seed, i);
     const judge::CaseSpec spec{static_cast<int>(i), dtypes.front(), cells[i], "normal", cell_seed};
     require_memory(problem, spec);
     const auto race = make_race(problem, compiled, spec, cell_seed, options);
-    outcome.record.cells.push_back(time_cell(*race, spec, cell_seed, options));
+    const auto& calibration = outcome.record.calibration;
+    outcome.record.cells.push_back(time_cell(*race, spec, cell_seed, options,
+                                             calibration ? &*calibration : nullptr,
+                                             outcome.findings));
     outcome.oracle_s += race->oracle_s();
     if (race->failure()) {
       outcome.failure = race->failure()->status;
       outcome.findings.push_back(race->failure()->finding);
+      return outcome;
+    }
+    if (std::any_of(outcome.findings.begin(), outcome.findings.end(),
+                    [](const Finding& one) { return one.severity == "cheat"; })) {
+      outcome.failure = Status::rejected;
       return outcome;
     }
   }

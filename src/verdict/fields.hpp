@@ -7,12 +7,17 @@
 
 /// The keys of the records in a verdict, once, for the writer and for the reader.
 ///
-/// `fields(visit, record)` calls `visit(key, member)` for every member in the order of the JSON.
+/// `fields(visit, record)` calls `visit(key, member)` for every member in the order of the JSON, or
+/// `visit(key, member, added)`.
 /// The records are const when they are written and mutable when they are read.
 namespace ouroboros::verdict_json {
 
 template <class Record, class Bare>
 concept Is = std::same_as<std::remove_const_t<Record>, Bare>;
+
+/// Marks a key that verdicts of earlier versions do not have: without it a member keeps its default.
+struct Added {};
+inline constexpr Added added;
 
 template <class Visit, Is<timing::Interval> Record>
 void fields(Visit&& visit, Record& record) {
@@ -91,6 +96,11 @@ void fields(Visit&& visit, Record& record) {
   visit("blocks", record.blocks);
   visit("sign_flip_p", record.sign_flip_p);
   visit("lag1_autocorrelation", record.lag1_autocorrelation);
+  visit("speedup_raw", record.speedup_raw, added);
+  visit("block_log_ratios", record.block_log_ratios, added);
+  visit("memory", record.memory, added);
+  visit("as_called_us", record.as_called_us, added);
+  visit("as_called_speedup", record.as_called_speedup, added);
 }
 
 template <class Visit, Is<TimedCell> Record>
@@ -105,6 +115,51 @@ void fields(Visit&& visit, Record& record) {
   visit("samples_total", record.samples_total);
   visit("baselines", record.baselines);
   visit("flags", record.flags);
+  visit("bracket_us", record.bracket_us, added);
+  visit("estimator", record.estimator, added);
+  visit("submission", record.submission, added);
+  visit("floor_us", record.floor_us, added);
+  visit("ceiling_fraction", record.ceiling_fraction, added);
+  visit("peak_fraction", record.peak_fraction, added);
+  visit("placement_sd", record.placement_sd, added);
+  visit("clock_mhz", record.clock_mhz, added);
+  visit("blocks_void", record.blocks_void, added);
+  visit("gpu_ms", record.gpu_ms, added);
+  visit("as_called_us", record.as_called_us, added);
+}
+
+template <class Visit, Is<CopyPoint> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("reads", record.reads);
+  visit("writes", record.writes);
+  visit("bytes", record.bytes);
+  visit("gbps", record.gbps);
+}
+
+template <class Visit, Is<FlushPoint> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("bytes", record.bytes);
+  visit("copy_us", record.copy_us);
+}
+
+template <class Visit, Is<Calibration> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("device", record.device);
+  visit("driver_version", record.driver_version);
+  visit("measured_at", record.measured_at);
+  visit("tick_ns", record.tick_ns);
+  visit("launch_us", record.launch_us);
+  visit("flush_us", record.flush_us);
+  visit("flush_bytes", record.flush_bytes);
+  visit("flush_sizes", record.flush_sizes);
+  visit("clean_copy_us", record.clean_copy_us);
+  visit("dirty_copy_us", record.dirty_copy_us);
+  visit("hot_copy_us", record.hot_copy_us);
+  visit("globaltimer_step_ns", record.globaltimer_step_ns);
+  visit("peak_gbps", record.peak_gbps);
+  visit("copy_curve", record.copy_curve);
+  visit("aa_speedup", record.aa_speedup);
+  visit("notes", record.notes);
 }
 
 template <class Visit, Is<Timing> Record>
@@ -114,6 +169,7 @@ void fields(Visit&& visit, Record& record) {
   visit("mode", record.mode);
   visit("cells", record.cells);
   visit("geomean_speedup", record.geomean_speedup);
+  visit("calibration", record.calibration, added);
 }
 
 template <class Visit, Is<GateResult> Record>

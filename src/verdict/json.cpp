@@ -43,12 +43,23 @@ Json encode(const std::vector<T>& values);
 template <class T>
 Json encode(const std::map<std::string, T>& values);
 
+template <class T>
+Json encode(const std::optional<T>& value);
+
 template <class Record>
-  requires requires(const Record& record) { fields([](const char*, const auto&) {}, record); }
+  requires requires(const Record& record) {
+    fields([](const char*, const auto&, auto...) {}, record);
+  }
 Json encode(const Record& record) {
   Json object = Json::object();
-  fields([&](const char* key, const auto& member) { object[key] = encode(member); }, record);
+  fields([&](const char* key, const auto& member, auto...) { object[key] = encode(member); },
+         record);
   return object;
+}
+
+template <class T>
+Json encode(const std::optional<T>& value) {
+  return value ? encode(*value) : Json(nullptr);
 }
 
 template <class T>
@@ -155,6 +166,8 @@ template <class T>
 void decode(const Json& json, const Place& place, std::vector<T>& values);
 template <class T>
 void decode(const Json& json, const Place& place, std::map<std::string, T>& values);
+template <class T>
+void decode(const Json& json, const Place& place, std::optional<T>& value);
 
 void require_object(const Json& json, const Place& place) {
   if (!json.is_object()) place.refuse_type("an object", json);
@@ -175,18 +188,21 @@ void decode_fields(const Json& json, const Place& place, Record& record,
                    std::vector<std::string_view> known) {
   require_object(json, place);
   fields(
-      [&](const char* key, auto& member) {
+      [&](const char* key, auto& member, auto... later) {
         known.push_back(key);
         const auto found = json.find(key);
-        if (found == json.end()) place.key(key).refuse("is missing");
-        decode(*found, place.key(key), member);
+        if (found != json.end()) {
+          decode(*found, place.key(key), member);
+        } else if (sizeof...(later) == 0) {
+          place.key(key).refuse("is missing");
+        }
       },
       record);
   refuse_unknown_keys(json, place, known);
 }
 
 template <class Record>
-  requires requires(Record& record) { fields([](const char*, auto&) {}, record); }
+  requires requires(Record& record) { fields([](const char*, auto&, auto...) {}, record); }
 void decode(const Json& json, const Place& place, Record& record) {
   decode_fields(json, place, record, {});
 }
@@ -208,6 +224,12 @@ void decode(const Json& json, const Place& place, std::map<std::string, T>& valu
   for (const auto& item : json.items()) {
     decode(item.value(), place.key(item.key()), values[item.key()]);
   }
+}
+
+template <class T>
+void decode(const Json& json, const Place& place, std::optional<T>& value) {
+  value.reset();
+  if (!json.is_null()) decode(json, place, value.emplace());
 }
 
 Json parse(std::string_view text, const Place& place) {
@@ -249,6 +271,19 @@ Verdict Verdict::from_json(std::string_view json) {
   return verdict;
 }
 
+std::string Calibration::to_json(int indent) const {
+  return encode(*this).dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+Calibration Calibration::from_json(std::string_view json) {
+  const Place root{"calibration", ""};
+  const Json object = parse(json, root);
+  require_object(object, root);
+  Calibration calibration;
+  decode_fields(object, root, calibration, {});
+  return calibration;
+}
+
 RewardPolicy RewardPolicy::from_json(std::string_view json) {
   const Place root{"reward policy", ""};
   const Json object = parse(json, root);
@@ -256,7 +291,7 @@ RewardPolicy RewardPolicy::from_json(std::string_view json) {
   RewardPolicy policy;
   std::vector<std::string_view> known;
   fields(
-      [&](const char* key, auto& member) {
+      [&](const char* key, auto& member, auto...) {
         known.push_back(key);
         const auto found = object.find(key);
         if (found == object.end()) return;

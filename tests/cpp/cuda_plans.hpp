@@ -108,31 +108,32 @@ class OneCall {
  public:
   static constexpr std::uint64_t seed = 7;
 
-  explicit OneCall(std::int64_t count)
+  explicit OneCall(std::int64_t count, std::size_t sets = 1)
       : count_(static_cast<std::size_t>(count)),
-        arena_(std::make_shared<ouroboros::Arena>(std::vector<ouroboros::Call>{
-            {"run",
-             {{"x", ouroboros::BufferRole::input, ouroboros::DType::float32, {count}},
-              {"out", ouroboros::BufferRole::output, ouroboros::DType::float32, {count}}},
-             {}}})) {}
+        arena_(std::make_shared<ouroboros::Arena>(std::vector<ouroboros::Call>(
+            sets, {"run",
+                   {{"x", ouroboros::BufferRole::input, ouroboros::DType::float32, {count}},
+                    {"out", ouroboros::BufferRole::output, ouroboros::DType::float32, {count}}},
+                   {}}))) {}
 
   [[nodiscard]] const std::shared_ptr<ouroboros::Arena>& arena() const { return arena_; }
 
-  /// Poisons everything and gives x the values 0.5, 1, 1.5 and so on.
-  void prepare(ouroboros::Placement placement) const {
-    arena_->poison(0, placement, seed);
+  /// Poisons everything and gives x the values 0.5, 1, 1.5 and so on, times `factor`.
+  void prepare(ouroboros::Placement placement, std::size_t set = 0, float factor = 1) const {
+    arena_->poison(set, placement, seed);
     std::vector<float> values(count_);
     for (std::size_t i = 0; i < count_; ++i) {
-      values[i] = x(i);
+      values[i] = x(i) * factor;
     }
-    std::memcpy(arena_->view(0, 0, placement).data(), values.data(), count_ * sizeof(float));
+    std::memcpy(arena_->view(set, 0, placement).data(), values.data(), count_ * sizeof(float));
   }
 
   [[nodiscard]] static float x(std::size_t index) { return static_cast<float>(index + 1) * 0.5F; }
 
-  [[nodiscard]] std::vector<float> output(ouroboros::Placement placement) const {
+  [[nodiscard]] std::vector<float> output(ouroboros::Placement placement,
+                                          std::size_t set = 0) const {
     std::vector<float> values(count_);
-    std::memcpy(values.data(), arena_->view(0, 1, placement).data(), count_ * sizeof(float));
+    std::memcpy(values.data(), arena_->view(set, 1, placement).data(), count_ * sizeof(float));
     return values;
   }
 

@@ -480,9 +480,156 @@ TEST_CASE("arms take turns on the same memory") {
   CHECK(call.doubled(Placement::low));
   CHECK_FALSE(call.arena()->slack_damage(0, Placement::low, OneCall::seed).has_value());
 
-  const auto calibration = race->calibrate();
-  CHECK(calibration.empty_launch_us > 0);
-  CHECK(calibration.flush_us > 0);
+  const auto costs = race->launch_costs(8);
+  CHECK(costs.size() == 8);
+  CHECK(std::all_of(costs.begin(), costs.end(), [](double one) { return one > 0; }));
+}
+
+namespace {
+
+OneCall sets_of(std::size_t sets) { return OneCall(count, sets); }
+
+}  // namespace
+
+TEST_CASE("every set has inputs and outputs of its own") {
+  const auto executor = CudaExecutor::start(options());
+  const auto call = sets_of(3);
+  const auto race = executor->open_race({plan_of("scale"), plan_of("scale")}, call.arena(), {0, 3});
+  REQUIRE(race->opening().outcome == Outcome::returned);
+  for (std::size_t set = 0; set < 3; ++set) {
+    call.prepare(Placement::low, set, static_cast<float>(set + 1));
+  }
+  race->upload();
+  const auto blocks = race->run({{2, {0, 1, 1, 0}}, {0, {1, 0, 0, 1}}});
+  REQUIRE(blocks.size() == 2);
+  for (const auto& block : blocks) {
+    INFO(block.replay.evidence);
+    REQUIRE(block.replay.outcome == Outcome::returned);
+    CHECK(block.submission == Submission::stream);
+    for (const auto& sample : block.samples) {
+      CHECK(sample.same_as_first);
+      CHECK(sample.flush_us > 0);
+      CHECK(sample.span_us >= sample.flush_us + sample.latency_us);
+      CHECK(sample.clock_mhz == Approx(1500).epsilon(0.01));
+    }
+  }
+  race->download(1);
+  for (const std::size_t set : {0, 2}) {
+    CHECK(call.output(Placement::low, set)[4] == 2 * 2.5F * static_cast<float>(set + 1));
+  }
+  CHECK_THROWS_WITH(executor->open_race({plan_of("scale")}, call.arena(), {2, 2}),
+                    ContainsSubstring("no call 3"));
+}
+
+TEST_CASE("what a race does not have cannot be run") {
+  const auto executor = CudaExecutor::start(options());
+  const auto call = sets_of(6);
+  const auto complaint = [&](const CudaRound& round, const CudaChain& chain) -> std::string {
+    const auto race = executor->open_race({plan_of("scale")}, call.arena(), {0, 6});
+    call.prepare(Placement::low);
+    race->upload();
+    try {
+      race->run({round}, chain);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK_THAT(complaint({6, {0}}, {}), ContainsSubstring("no set 6"));
+  CHECK_THAT(complaint({0, {1}}, {}), ContainsSubstring("no arm 1"));
+  for (const CudaChain chain :
+       {CudaChain{2, 5}, CudaChain{2, 2}, CudaChain{3, 2}, CudaChain{0, 1}}) {
+    CHECK_THAT(complaint({0, {0}}, chain), ContainsSubstring("cannot be made"));
+  }
+}
+
+TEST_CASE("the outputs of an arm's last run can be kept as well") {
+  const auto executor = CudaExecutor::start(options());
+  const OneCall call(count);
+  const auto race = executor->open_race({plan_of("unstable")}, call.arena());
+  call.prepare(Placement::low);
+  race->upload();
+  const auto kept = [&](bool last) {
+    const auto blocks = race->run({{0, {0, 0, 0}, last}});
+    REQUIRE(blocks[0].replay.outcome == Outcome::returned);
+    CHECK_FALSE(blocks[0].samples[2].same_as_first);
+    race->download(0);
+    return call.output(Placement::low)[0];
+  };
+  CHECK(kept(false) == 0);
+  CHECK(kept(true) == 5);
+}
+
+TEST_CASE("samples of a chain are slopes") {
+  const auto executor = CudaExecutor::start(options());
+  const auto call = sets_of(6);
+  auto once = builder();
+  once.kernel("scale", 1000);
+  const auto race = executor->open_race({once.plan(), plan_of("unstable")}, call.arena(), {0, 6});
+  for (std::size_t set = 0; set < 6; ++set) {
+    call.prepare(Placement::low, set, static_cast<float>(set + 1));
+  }
+  race->upload();
+  const auto blocks = race->run({{0, {0, 1, 1, 0}}}, {2, 4});
+  REQUIRE(blocks[0].replay.outcome == Outcome::returned);
+  // Two launches of 2 us between the events, and four: what every bracket has once cancels.
+  CHECK(blocks[0].samples[0].latency_us == Approx(2.0).epsilon(1e-3));
+  CHECK(blocks[0].samples[0].same_as_first);
+  CHECK(blocks[0].samples[3].same_as_first);
+  CHECK_FALSE(blocks[0].samples[2].same_as_first);
+  race->download(0);
+  for (std::size_t set = 0; set < 6; ++set) {
+    CHECK(call.output(Placement::low, set)[4] == 2 * 2.5F * static_cast<float>(set + 1));
+  }
+}
+
+TEST_CASE("launches that take long to submit are gated, and too many for a gate are one graph") {
+  const auto executor = CudaExecutor::start(options());
+  const OneCall call(count);
+  for (const bool many : {false, true}) {
+    const auto race = executor->open_race(
+        {plan_of("scale"), plan_of(many ? "flood" : "straggle")}, call.arena());
+    call.prepare(Placement::low);
+    race->upload();
+    const auto starved = [&] {
+      const auto block = race->run_block({0, 1, 1, 0});
+      REQUIRE(block.replay.outcome == Outcome::returned);
+      CHECK_FALSE(block.samples[0].starved);
+      CHECK_FALSE(block.samples[3].starved);
+      CHECK(block.samples[1].starved == block.samples[2].starved);
+      return std::pair{block.submission, block.samples[1].starved};
+    };
+    CHECK(starved() == std::pair{Submission::stream, true});
+    CHECK(starved() == std::pair{Submission::gate, many});
+    CHECK(starved() == std::pair{many ? Submission::graph : Submission::gate, false});
+    race->download(1);
+    CHECK(call.doubled(Placement::low));
+  }
+}
+
+TEST_CASE("a calibration says what was measured, and is kept for this boot") {
+  std::string folder = "/tmp/ouroboros-test-XXXXXX";
+  REQUIRE(mkdtemp(folder.data()) != nullptr);
+  setenv("OUROBOROS_CACHE", folder.c_str(), 1);
+  const auto executor = CudaExecutor::start(options());
+  const auto measured = calibration(*executor);
+  CHECK(measured.device == "Fake GPU");
+  CHECK(measured.tick_ns > 0);
+  CHECK(measured.launch_us.size() == 3);
+  CHECK(measured.launch_us.at("gate").estimate > 0);
+  CHECK(measured.globaltimer_step_ns == 32);
+  CHECK(measured.flush_sizes.size() == 4);
+  CHECK(measured.peak_gbps == Approx(2 * 1.0 * 4096 / 8));
+  CHECK(measured.copy_curve.size() == 6 * 4);  // Mixes, and sizes that fit into this device.
+  CHECK(measured.floor_us(1 << 20, 1 << 20) > 0);
+  const auto text = measured.to_json();
+  CHECK(Calibration::from_json(text).to_json() == text);
+  CHECK(calibration(*executor).to_json() == text);
+  const std::filesystem::directory_iterator file(folder);
+  CHECK(file->path().filename().string().starts_with("calibration-GPU-abab"));
+  CHECK(std::distance(file, {}) == 1);
+  unsetenv("OUROBOROS_CACHE");
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("an arm that fails ends the race and is named") {

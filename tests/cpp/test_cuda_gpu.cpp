@@ -546,12 +546,10 @@ TEST_CASE("a race measures what it should on a GPU", "[gpu]") {
     race->download(0);
     CHECK(call.doubled(Placement::low));
     if (elements == count) {
-      const auto calibration = race->calibrate();
-      std::printf(
-          "calibration: tick %.1f ns, empty launch %.2f us, flush %.1f us, copy %.0f GB/s\n",
-          calibration.tick_ns, calibration.empty_launch_us, calibration.flush_us,
-          calibration.copy_gbps);
-      CHECK(calibration.empty_launch_us < 20);
+      const auto measured = calibration(shared_executor(), true);
+      std::printf("calibration: %s\n", measured.to_json().c_str());
+      CHECK(measured.launch_us.at("stream").estimate < 20);
+      CHECK(measured.launch_us.at("gate").estimate < 20);
     }
   }
   const OneCall call(1 << 24);

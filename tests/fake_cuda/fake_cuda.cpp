@@ -10,10 +10,13 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "executor/cuda/driver.hpp"
 #include "executor/cuda/main/kernels.hpp"
@@ -60,6 +63,9 @@ struct Function {
   Module* module;
 };
 
+/// What was put into a stream while it was captured.
+using Graph = std::vector<std::function<void()>>;
+
 /// What a launch hands to a kernel.
 struct Launch {
   Module* module;
@@ -85,6 +91,9 @@ struct Device {
   unsigned long finished = 0;
   unsigned long enqueued = 0;
   unsigned long done = 0;  // Of what was enqueued, as far as the host can know.
+  Graph* capturing = nullptr;
+  GateWords* gate = nullptr;  // At which the stream waits.
+  unsigned ticket = 0;        // Of that gate.
   std::map<PhysicalHandle, Memory> memory;
   std::map<Module*, std::map<std::string, Function>> modules;  // With the functions asked for.
 };
@@ -126,7 +135,40 @@ int guarded(const Work& work) {
   return 0;  // Kernels run "later": what they did shows at the next query.
 }
 
+/// Runs it, or records it while the stream is captured. `work` owns what it needs.
+template <typename Work>
+int submit(const Work& work) {
+  if (device.capturing != nullptr) {
+    device.capturing->push_back([work] { guarded(work); });
+    return 0;
+  }
+  return guarded(work);
+}
+
 // Our own kernels, as kernels.hpp describes them.
+
+void stamp(const Launch& launch) {
+  auto* stamps = launch.get<ClockStamp*>(0);
+  const auto nanoseconds = 1000 + device.microseconds * 1e3;
+  constexpr double cycles_each = 1.5;
+  for (unsigned i = 0; i < launch.configuration->grid[0]; ++i) {
+    stamps[i] = {static_cast<unsigned long long>(nanoseconds * cycles_each),
+                 static_cast<unsigned long long>(nanoseconds)};
+  }
+}
+
+/// The stream goes on at once; what comes next knows that it did not have to wait for the host.
+void gate(const Launch& launch) {
+  device.gate = launch.get<GateWords*>(0);
+  device.ticket = launch.get<unsigned>(8);
+}
+
+/// Moving memory takes as long as there are words: 16 bytes of each stream in a tenth of a nanosecond.
+void move(const Launch& launch) {
+  device.microseconds += static_cast<double>(launch.get<std::uint64_t>(16)) * 1e-4;
+}
+
+void step(const Launch& launch) { *launch.get<std::uint64_t*>(0) = 32; }
 
 void compare(const Launch& launch) {
   const auto* a = launch.get<const unsigned char*>(0);
@@ -199,6 +241,24 @@ void remember(const Launch& launch) {
   launch.floats(8)[0] = launch.module->globals[Module::counter_at];
 }
 
+/// Takes longer to submit than a flush takes.
+void straggle(const Launch& launch) {
+  scale(launch);
+  if (device.gate == nullptr) {
+    device.finished = device.recorded;
+  }
+}
+
+bool in_graph = false;
+
+/// Is more than a stream can queue: a gate gives up before all is submitted, launch by launch.
+void flood(const Launch& launch) {
+  straggle(launch);
+  if (device.gate != nullptr && !in_graph) {
+    device.gate->late = device.ticket;
+  }
+}
+
 /// Gives something else every time.
 void unstable(const Launch& launch) {
   static float calls = 0;
@@ -237,6 +297,10 @@ const std::map<std::string, void (*)(const Launch&)> kernels = {{"ouroboros_read
                                                                 {"ouroboros_scrub", nothing},
                                                                 {"ouroboros_sentinel", sentinel},
                                                                 {"ouroboros_empty", nothing},
+                                                                {"ouroboros_touch", nothing},
+                                                                {"ouroboros_stamp", stamp},
+                                                                {"ouroboros_gate", gate},
+                                                                {"ouroboros_step", step},
                                                                 {"scale", scale},
                                                                 {"skip_tail", skip_tail},
                                                                 {"poke", poke},
@@ -244,15 +308,26 @@ const std::map<std::string, void (*)(const Launch&)> kernels = {{"ouroboros_read
                                                                 {"count", count},
                                                                 {"remember", remember},
                                                                 {"unstable", unstable},
+                                                                {"straggle", straggle},
+                                                                {"flood", flood},
                                                                 {"describe_map", describe_map},
                                                                 {"hang", hang},
                                                                 {"trap", trap},
                                                                 {"printf_flood", printf_flood},
                                                                 {"crash", crash}};
 
+/// The kernel of that name; null when there is none.
+void (*find_kernel(const std::string& name))(const Launch&) {
+  if (name.starts_with("ouroboros_move_")) {
+    return move;
+  }
+  const auto found = kernels.find(name);
+  return found == kernels.end() ? nullptr : found->second;
+}
+
 template <typename Word>
 int fill(Address to, Word value, std::size_t count) {
-  return guarded([&] {
+  return submit([=] {
     for (std::size_t i = 0; i < count; ++i) {
       reinterpret_cast<Word*>(to)[i] = value;
     }
@@ -302,7 +377,8 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
       {attribute_multiprocessors, 2},  {attribute_l2_bytes, 1 << 20},
       {attribute_capability_major, 9}, {attribute_capability_minor, 0},
       {attribute_pageable_access, 0},  {attribute_shared_optin, 232448},
-      {attribute_virtual_memory, 1}};
+      {attribute_virtual_memory, 1},   {attribute_memory_clock_khz, 1000000},
+      {attribute_memory_bus_bits, 4096}};
   *value = values.at(attribute);
   return 0;
 }
@@ -421,8 +497,8 @@ int cuMemcpyDtoH_v2(void* to, Address from, std::size_t bytes) {
   return device.status;
 }
 int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, StreamHandle) {
-  device.microseconds += 1 + static_cast<double>(bytes) * 1e-6;
-  return guarded([&] {
+  return submit([=] {
+    device.microseconds += 1 + static_cast<double>(bytes) * 1e-6;
     std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
   });
 }
@@ -463,7 +539,7 @@ int cuModuleUnload(ModuleHandle module) {
   return device.status;
 }
 int cuModuleGetFunction(FunctionHandle* function, ModuleHandle module, const char* name) {
-  if (!kernels.contains(name)) {
+  if (find_kernel(name) == nullptr) {
     return not_found;
   }
   auto* loaded = reinterpret_cast<Module*>(module);
@@ -486,18 +562,63 @@ int cuFuncSetAttribute(FunctionHandle, int, int) { return 0; }
 int cuLaunchKernelEx(const LaunchConfiguration* configuration, FunctionHandle function,
                      void** parameters, void** extra) {
   const auto& [name, module] = *reinterpret_cast<const Function*>(function);
-  const auto kernel = kernels.at(name);
+  const auto kernel = find_kernel(name);
   // The executor's own kernels come with pointers to their parameters, eight bytes apart here.
-  unsigned char own[64] = {};
-  const unsigned char* block = own;
+  std::vector<unsigned char> block(64);
   if (extra != nullptr) {
-    block = static_cast<const unsigned char*>(extra[1]);
+    const auto* bytes = static_cast<const unsigned char*>(extra[1]);
+    block.assign(bytes, bytes + *static_cast<const std::size_t*>(extra[3]));
   }
   for (std::size_t i = 0; parameters != nullptr && parameters[i] != nullptr; ++i) {
-    std::memcpy(own + i * 8, parameters[i], 8);
+    std::memcpy(block.data() + i * 8, parameters[i], 8);
   }
-  device.microseconds += 1 + configuration->grid[0] * 0.001;
-  return guarded([&] { kernel({module, configuration, block}); });
+  return submit([kernel, owner = module, configuration = *configuration, block] {
+    device.microseconds += 1 + configuration.grid[0] * 0.001;
+    kernel({owner, &configuration, block.data()});
+  });
+}
+int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  *memory = std::malloc(bytes);
+  return 0;
+}
+int cuMemFreeHost(void* memory) {
+  std::free(memory);
+  return 0;
+}
+int cuMemHostGetDevicePointer_v2(Address* address, void* memory, unsigned) {
+  *address = reinterpret_cast<Address>(memory);
+  return 0;
+}
+int cuStreamBeginCapture_v2(StreamHandle, int) {
+  device.capturing = new Graph;
+  return 0;
+}
+int cuStreamEndCapture(StreamHandle, GraphHandle* graph) {
+  *graph = reinterpret_cast<GraphHandle>(device.capturing);
+  device.capturing = nullptr;
+  return 0;
+}
+int cuGraphInstantiateWithFlags(GraphExecutable* executable, GraphHandle graph,
+                                unsigned long long) {
+  *executable =
+      reinterpret_cast<GraphExecutable>(new Graph(*reinterpret_cast<const Graph*>(graph)));
+  return 0;
+}
+int cuGraphDestroy(GraphHandle graph) {
+  delete reinterpret_cast<Graph*>(graph);
+  return 0;
+}
+int cuGraphExecDestroy(GraphExecutable executable) {
+  delete reinterpret_cast<Graph*>(executable);
+  return 0;
+}
+int cuGraphLaunch(GraphExecutable executable, StreamHandle) {
+  in_graph = true;
+  for (const auto& work : *reinterpret_cast<const Graph*>(executable)) {
+    work();
+  }
+  in_graph = false;
+  return 0;
 }
 int cuTensorMapEncodeTiled(TensorMap* map, int, std::uint32_t rank, void* address,
                            const std::uint64_t*, const std::uint64_t*, const std::uint32_t*,
@@ -528,6 +649,7 @@ int cuEventQuery(EventHandle event) {
   if (number == device.recorded && !device.hangs) {
     device.finished = number;
     device.done = reinterpret_cast<const Event*>(event)->work;
+    device.gate = nullptr;
   }
   return number <= device.finished ? 0 : status_not_ready;
 }

@@ -371,7 +371,7 @@ def test_validate_says_what_is_wrong() -> None:
 def test_every_code_has_its_class() -> None:
     expected = {
         "invalid_argument", "not_found", "io", "unsupported", "sandbox_unavailable",
-        "compiler_missing", "executor_lost", "out_of_memory", "cancelled", "internal",
+        "compiler_missing", "executor_lost", "unstable", "out_of_memory", "cancelled", "internal",
     }  # fmt: skip
     kinds = ouroboros.OuroborosError.__subclasses__()
     assert {kind.code for kind in kinds} == expected

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "executor/cuda/calibration.hpp"
 #include "executor/cuda/device_arena.hpp"
 #include "executor/cuda/worker.hpp"
 #include "executor/host/arena_layout.hpp"
@@ -46,14 +47,14 @@ json buffers_of(const Arena& arena, std::size_t call) {
   return result;
 }
 
-json buffers_of(const DeviceArena& arena) {
+json buffers_of(const DeviceArena& arena, std::size_t set) {
   json result = json::array();
   for (std::size_t i = 0; i < arena.call().buffers.size(); ++i) {
     const auto& buffer = arena.call().buffers[i];
     const auto bytes = buffer.bytes();
     const auto pages = (bytes + device_page - 1) / device_page * device_page;
     result.push_back(
-        {arena.memory().offset(i), pages, bytes, pages - bytes, buffer.role == BufferRole::output});
+        {arena.memory().offset(i, set), pages, bytes, pages - bytes, buffer.role == BufferRole::output});
   }
   return result;
 }
@@ -252,13 +253,20 @@ class PlanSession final : public CudaSession {
 
 class Race final : public CudaRace {
  public:
-  /// `memory` holds the call's `buffers`, and `keeper` keeps it alive. `device_bytes`: how large
+  /// `memory` holds the buffers of `sets`, and `keeper` keeps it alive. `device_bytes`: how large
   /// it is where it is a GPU's, else 0.
   Race(std::shared_ptr<Pool> pool, std::shared_ptr<const void> keeper, int memory,
-       std::uint64_t device_bytes, const json& buffers, const std::vector<LaunchPlan>& arms)
+       std::uint64_t device_bytes, const json& sets, const std::vector<LaunchPlan>& arms,
+       std::size_t padding)
       : keeper_(std::move(keeper)), lease_(std::move(pool)) {
-    lease_.open({{"do", "open_race"}, {"buffers", buffers}, {"device_bytes", device_bytes}}, arms,
-                memory);
+    if (arms.empty() || sets.empty()) {
+      throw Error(ErrorCode::invalid_argument, "a race needs an arm and a call of the arena");
+    }
+    lease_.open({{"do", "open_race"},
+                 {"sets", sets},
+                 {"device_bytes", device_bytes},
+                 {"padding", padding}},
+                arms, memory);
   }
 
   [[nodiscard]] const Replay& opening() const noexcept override { return lease_.opening(); }
@@ -267,32 +275,49 @@ class Race final : public CudaRace {
   void upload() override { require_answer({{"do", "upload"}}); }
   void download(std::size_t arm) override { require_answer({{"do", "download"}, {"arm", arm}}); }
 
-  CudaBlock run_block(const std::vector<std::size_t>& order) override {
+  std::vector<CudaBlock> run(const std::vector<CudaRound>& rounds,
+                             const CudaChain& chain) override {
     lease_.require_process();
-    CudaBlock block;
+    std::vector<CudaBlock> blocks;
     if (!lease_.usable()) {
-      block.replay = lease_.last();
-      return block;
+      blocks.emplace_back().replay = lease_.last();
+      return blocks;
+    }
+    json list = json::array();
+    std::size_t samples = 0;
+    for (const auto& round : rounds) {
+      list.push_back({round.set, round.order, round.keep_last});
+      samples += round.order.size();
     }
     const double seconds = lease_.limits().replay_seconds;
-    const auto patience = Seconds(seconds * static_cast<double>(order.size())) + grace;
-    const auto reply =
-        lease_.ask({{"do", "block"}, {"order", order}, {"seconds", seconds}}, patience);
-    block.replay = reply ? replay_from(*reply) : lease_.silence();
-    lease_.settle(block.replay);
-    if (reply) {
-      reply->at("arm").get_to(block.arm);
-      for (const auto& one : reply->at("samples")) {
-        block.samples.push_back({one.at(0), one.at(1), one.at(2)});
-      }
+    const auto patience = Seconds(seconds * static_cast<double>(samples)) + grace;
+    const auto reply = lease_.ask({{"do", "run"},
+                                   {"rounds", list},
+                                   {"fewer", chain.fewer},
+                                   {"more", chain.more},
+                                   {"seconds", seconds}},
+                                  patience);
+    if (!reply) {
+      blocks.emplace_back().replay = lease_.silence();
+      lease_.settle(blocks.back().replay);
+      return blocks;
     }
-    return block;
+    for (const auto& one : reply->at("blocks")) {
+      auto& block = blocks.emplace_back();
+      block.replay = replay_from(one);
+      block.submission = static_cast<Submission>(one.at("submission").get<int>());
+      one.at("arm").get_to(block.arm);
+      for (const auto& sample : one.at("samples")) {
+        block.samples.push_back({sample.at(0), sample.at(1), sample.at(2), sample.at(3),
+                                 sample.at(4), sample.at(5)});
+      }
+      lease_.settle(block.replay);
+    }
+    return blocks;
   }
 
-  [[nodiscard]] CudaCalibration calibrate() override {
-    const auto reply = require_answer({{"do", "calibrate"}});
-    return {reply.at("tick_ns"), reply.at("empty_launch_us"), reply.at("flush_us"),
-            reply.at("copy_gbps")};
+  [[nodiscard]] std::vector<double> launch_costs(std::size_t count) override {
+    return require_answer({{"do", "launch_costs"}, {"count", count}}).at("us");
   }
 
  private:
@@ -334,24 +359,45 @@ class Executor final : public CudaExecutor {
 
   std::unique_ptr<CudaRace> open_race(std::vector<LaunchPlan> arms,
                                       std::shared_ptr<const Arena> arena,
-                                      std::size_t call) override {
-    if (arms.empty() || call >= arena->calls().size()) {
-      throw Error(ErrorCode::invalid_argument, "a race needs an arm and a call of the arena");
-    }
+                                      const CudaRaceOptions& options) override {
     const int memory = arena->layout().descriptor();
-    const auto buffers = buffers_of(*arena, call);
-    return std::make_unique<Race>(pool_, std::move(arena), memory, 0, buffers, arms);
+    json sets = json::array();
+    for (std::size_t i = 0; i < options.sets; ++i) {
+      if (options.first_call + i >= arena->calls().size()) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("the arena has no call {}", options.first_call + i));
+      }
+      sets.push_back(buffers_of(*arena, options.first_call + i));
+    }
+    return std::make_unique<Race>(pool_, std::move(arena), memory, 0, sets, arms,
+                                  options.padding_bytes);
   }
 
   std::unique_ptr<CudaRace> open_race(std::vector<LaunchPlan> arms,
-                                      std::shared_ptr<const DeviceArena> arena) override {
-    if (arms.empty()) {
-      throw Error(ErrorCode::invalid_argument, "a race needs an arm");
-    }
+                                      std::shared_ptr<const DeviceArena> arena,
+                                      const CudaRaceOptions& options) override {
     const auto& memory = arena->memory();
-    const auto buffers = buffers_of(*arena);
+    if (options.first_call + options.sets > memory.sets()) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("the arena has {} sets, not {}", memory.sets(),
+                              options.first_call + options.sets));
+    }
+    json sets = json::array();
+    for (std::size_t i = 0; i < options.sets; ++i) {
+      sets.push_back(buffers_of(*arena, options.first_call + i));
+    }
     return std::make_unique<Race>(pool_, std::move(arena), memory.descriptor(), memory.bytes(),
-                                  buffers, arms);
+                                  sets, arms, options.padding_bytes);
+  }
+
+  [[nodiscard]] Calibration calibrate() override {
+    auto worker = pool_->take();
+    const auto reply = worker->ask({{"do", "calibrate"}}, grace + grace, pool_->options().cancelled);
+    if (!reply) {
+      throw Error(ErrorCode::executor_lost, "the CUDA executor does not answer");
+    }
+    pool_->give(std::move(worker));
+    return calibration_from(*reply, device_);
   }
 
   [[nodiscard]] double hygiene_ms() const noexcept override { return pool_->hygiene_ms(); }
@@ -367,6 +413,22 @@ class Executor final : public CudaExecutor {
 CudaSession::~CudaSession() = default;
 CudaRace::~CudaRace() = default;
 CudaExecutor::~CudaExecutor() = default;
+
+std::string_view to_string(Submission submission) noexcept {
+  switch (submission) {
+    case Submission::stream:
+      return "stream";
+    case Submission::gate:
+      return "gate";
+    case Submission::graph:
+      return "graph";
+  }
+  return "unknown";
+}
+
+CudaBlock CudaRace::run_block(const std::vector<std::size_t>& order) {
+  return std::move(run({{0, order}}).front());
+}
 
 std::unique_ptr<CudaExecutor> CudaExecutor::start(const CudaOptions& options) {
   return std::make_unique<cuda::Executor>(options);

@@ -60,12 +60,14 @@ class PrimaryContext {
 
 }  // namespace
 
-DeviceArena::Memory::Memory(Call call, const std::string& uuid, const std::string& libcuda)
-    : driver_(driver_of(libcuda)), call_(std::move(call)) {
+DeviceArena::Memory::Memory(Call call, const std::string& uuid, const std::string& libcuda,
+                            std::size_t sets)
+    : driver_(driver_of(libcuda)), call_(std::move(call)), sets_(sets) {
   for (const auto& buffer : call_.buffers) {
-    offsets_.push_back(bytes_);
-    bytes_ += round_up(std::max<std::uint64_t>(buffer.bytes(), 1), alignment);
+    offsets_.push_back(set_bytes_);
+    set_bytes_ += round_up(std::max<std::uint64_t>(buffer.bytes(), 1), alignment);
   }
+  bytes_ = sets_ * set_bytes_;
   try {
     find_device(uuid);
     allocate();
@@ -133,13 +135,15 @@ void DeviceArena::Memory::free() noexcept {
   }
 }
 
-DeviceArena::DeviceArena(Call call, const CudaDevice& device, const std::string& libcuda)
-    : memory_(std::make_unique<Memory>(std::move(call), device.uuid, libcuda)) {}
+DeviceArena::DeviceArena(Call call, const CudaDevice& device, const std::string& libcuda,
+                         std::size_t sets)
+    : memory_(std::make_unique<Memory>(std::move(call), device.uuid, libcuda, sets)) {}
 DeviceArena::~DeviceArena() = default;
 
 const Call& DeviceArena::call() const noexcept { return memory_->call(); }
-void* DeviceArena::data(std::size_t buffer) const {
-  return reinterpret_cast<void*>(memory_->begin() + memory_->offset(buffer));
+std::size_t DeviceArena::sets() const noexcept { return memory_->sets(); }
+void* DeviceArena::data(std::size_t buffer, std::size_t set) const {
+  return reinterpret_cast<void*>(memory_->begin() + memory_->offset(buffer, set));
 }
 int DeviceArena::ordinal() const noexcept { return memory_->ordinal(); }
 bool DeviceArena::on_host() const noexcept { return memory_->on_host(); }

@@ -12,7 +12,7 @@ namespace ouroboros {
 /// One physical allocation, mapped here, with a descriptor by which another process can map it.
 class DeviceArena::Memory {
  public:
-  Memory(Call call, const std::string& uuid, const std::string& libcuda);
+  Memory(Call call, const std::string& uuid, const std::string& libcuda, std::size_t sets);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -22,7 +22,10 @@ class DeviceArena::Memory {
   [[nodiscard]] bool on_host() const noexcept { return on_host_; }
   [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-  [[nodiscard]] std::uint64_t offset(std::size_t buffer) const { return offsets_.at(buffer); }
+  [[nodiscard]] std::size_t sets() const noexcept { return sets_; }
+  [[nodiscard]] std::uint64_t offset(std::size_t buffer, std::size_t set) const {
+    return set * set_bytes_ + offsets_.at(buffer);
+  }
   [[nodiscard]] cuda::Address begin() const noexcept { return begin_; }
 
  private:
@@ -33,6 +36,8 @@ class DeviceArena::Memory {
   const cuda::Driver& driver_;
   Call call_;
   std::vector<std::uint64_t> offsets_;
+  std::size_t sets_;
+  std::uint64_t set_bytes_ = 0;
   std::uint64_t bytes_ = 0;
   int device_ = 0;
   int ordinal_ = 0;

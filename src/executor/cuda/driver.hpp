@@ -17,6 +17,8 @@ using FunctionHandle = struct FunctionTag*;
 using ContextHandle = struct ContextTag*;
 using StreamHandle = struct StreamTag*;
 using EventHandle = struct EventTag*;
+using GraphHandle = struct GraphTag*;
+using GraphExecutable = struct GraphExecutableTag*;
 
 struct Uuid {
   unsigned char bytes[16];
@@ -69,6 +71,8 @@ struct alignas(64) TensorMap {
 
 // CUdevice_attribute.
 inline constexpr int attribute_multiprocessors = 16;
+inline constexpr int attribute_memory_clock_khz = 36;
+inline constexpr int attribute_memory_bus_bits = 37;
 inline constexpr int attribute_l2_bytes = 38;
 inline constexpr int attribute_capability_major = 75;
 inline constexpr int attribute_capability_minor = 76;
@@ -83,6 +87,12 @@ inline constexpr int function_wide_clusters = 13;
 // CUpointer_attribute, and a CUmemorytype.
 inline constexpr int pointer_memory_type = 2;
 inline constexpr unsigned memory_type_host = 1;
+
+/// CU_MEMHOSTALLOC_DEVICEMAP.
+inline constexpr unsigned host_memory_mapped = 2;
+
+/// CU_STREAM_CAPTURE_MODE_RELAXED.
+inline constexpr int capture_relaxed = 2;
 
 /// CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.
 inline constexpr int handle_file_descriptor = 1;
@@ -156,6 +166,10 @@ inline constexpr int oldest_driver = 12000;
     (Address to, unsigned short value, std::size_t count, StreamHandle stream))                  \
   X(cuMemsetD32Async, cuMemsetD32Async,                                                          \
     (Address to, unsigned value, std::size_t count, StreamHandle stream))                        \
+  X(cuMemHostAlloc, cuMemHostAlloc, (void** memory, std::size_t bytes, unsigned flags))          \
+  X(cuMemFreeHost, cuMemFreeHost, (void* memory))                                                \
+  X(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2,                                     \
+    (Address * address, void* memory, unsigned flags))                                           \
   X(cuModuleLoadData, cuModuleLoadData, (ModuleHandle * module, const void* image))              \
   X(cuModuleUnload, cuModuleUnload, (ModuleHandle module))                                       \
   X(cuModuleGetFunction, cuModuleGetFunction,                                                    \
@@ -172,6 +186,13 @@ inline constexpr int oldest_driver = 12000;
      const std::uint32_t* element_strides, int interleave, int swizzle, int l2_promotion,        \
      int oob_fill))                                                                              \
   X(cuStreamCreate, cuStreamCreate, (StreamHandle * stream, unsigned flags))                     \
+  X(cuStreamBeginCapture, cuStreamBeginCapture_v2, (StreamHandle stream, int mode))              \
+  X(cuStreamEndCapture, cuStreamEndCapture, (StreamHandle stream, GraphHandle * graph))          \
+  X(cuGraphInstantiate, cuGraphInstantiateWithFlags,                                             \
+    (GraphExecutable * executable, GraphHandle graph, unsigned long long flags))                 \
+  X(cuGraphDestroy, cuGraphDestroy, (GraphHandle graph))                                         \
+  X(cuGraphExecDestroy, cuGraphExecDestroy, (GraphExecutable executable))                        \
+  X(cuGraphLaunch, cuGraphLaunch, (GraphExecutable executable, StreamHandle stream))             \
   X(cuEventCreate, cuEventCreate, (EventHandle * event, unsigned flags))                         \
   X(cuEventRecord, cuEventRecord, (EventHandle event, StreamHandle stream))                      \
   X(cuEventQuery, cuEventQuery, (EventHandle event))                                             \

@@ -11,6 +11,9 @@
 /// The stages for candidates that run on a GPU.
 namespace ouroboros::referee::device {
 
+/// Of what is compared as launch plans, whoever made them.
+inline constexpr std::string_view plan_language = "plan";
+
 /// Whether candidates in this language run on a GPU.
 [[nodiscard]] bool serves(std::string_view language) noexcept;
 
@@ -20,6 +23,9 @@ namespace ouroboros::referee::device {
 
 /// Names the GPU in a record, where there is one.
 void describe_gpu(const Options& options, Provenance& provenance);
+
+/// What the GPU's clock can resolve: measured once, then kept.
+[[nodiscard]] Calibration calibrated(const Options& options, bool fresh = false);
 
 /// Why nothing can be timed here, as a note; empty where there is a GPU.
 [[nodiscard]] std::optional<Finding> cannot_time(const Options& options);

@@ -113,6 +113,12 @@ void describe_gpu(const Options& options, Provenance& provenance) {
   }
 }
 
+Calibration calibrated(const Options& options, bool fresh) {
+  static_cast<void>(Gpu::describe(options));  // Says why where there is none.
+  Gpu gpu(options);
+  return calibration(gpu.executor(), fresh);
+}
+
 CudaDevice Gpu::describe(const Options& options) {
   const auto found = find(options);
   if (!found) {

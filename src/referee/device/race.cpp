@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
-#include <numeric>
 #include <optional>
 
 #include "ouroboros/error.hpp"
@@ -17,7 +17,37 @@
 namespace ouroboros::referee::device {
 namespace {
 
-constexpr int warm_up_rounds = 3;
+/// Sets of pages and inputs: as many as the blocks of a first look, and those of a chain.
+constexpr std::size_t most_sets = 20;
+
+/// A chain is so many runs longer than the other. What they share cancels.
+constexpr CudaChain chain{4, 16};
+
+/// Runs that take less than this are measured in chains: launch cost, and the clock's tick, are no
+/// small part of one run. docs/timing.md has the measurements.
+constexpr double chain_below_us = 20.0;
+
+/// Subtracting the cost of an empty launch multiplies the noise. What is no longer than twice it is
+/// left as it was measured.
+constexpr double least_over_launch = 2.0;
+
+/// Of the memory that sets may take: a share of what is free, and so much in all.
+constexpr std::uint64_t free_share = 4;
+constexpr std::uint64_t most_set_bytes = std::uint64_t{8} << 30;
+
+/// On the host every set is copied to the device and back.
+constexpr std::size_t most_sets_on_host = 4;
+
+constexpr std::size_t launch_samples = 64;
+constexpr std::size_t warm_up_blocks = 4;
+constexpr double warm_up_ms = 10.0;  ///< And at least so long on the device.
+
+/// Of a chain's sets, so many are compared with eager mode's result.
+constexpr std::size_t looked_at = 3;
+
+/// Where a race in a fresh context has its memory: at most this far from where it would lie.
+constexpr std::size_t most_padding = std::size_t{64} << 20;
+constexpr std::uint64_t padding_purpose = 710;
 
 // Blocks that choose among autotune configurations. None of them is used again: the fastest of many
 // noisy draws would look faster than it is.
@@ -25,8 +55,7 @@ constexpr int choosing_blocks = 12;
 
 constexpr std::uint64_t choosing_purpose = 700;
 
-/// More starved samples than this share are a finding about the machine, and said so.
-constexpr double starved_bound = 0.01;
+constexpr double interval_alpha = 0.05;
 
 /// A race on a GPU: every arm is a launch plan, replayed by one executor on the same pages.
 class DeviceRace final : public Race {
@@ -38,8 +67,8 @@ class DeviceRace final : public Race {
       : Race(problem, spec, seed, options, shared.value_or(at::kCPU)),
         context_(context),
         shared_(shared.has_value()),
-        memory_(calls()[0], options, shared) {
-    use(memory_.tensors().inputs, memory_.tensors().outputs);
+        memory_(calls()[0], options, shared, sets_for(calls()[0], problem, options, shared)) {
+    use(memory_.tensors(0).inputs, memory_.tensors(0).outputs);
     gpu.reset();  // Tracing needs no GPU and may take long.
     const PlanRequest request{spec.dtype, spec.axes, calls()[0].buffers};
     auto planned = std::move(audited_plans(*compiled.plans, problem, {request}).front());
@@ -51,14 +80,20 @@ class DeviceRace final : public Race {
     for (const auto& baseline : problem.baselines) {
       entries_.push_back({baseline.name, ""});
       plans_.emplace_back();
-      if (!baseline.plan) {
+      if (!baseline.plan && !baseline.variants) {
         entries_.back().unavailable = "it has no plan for a GPU";
         continue;
       }
       try {
-        const Gpu lease(options);  // Live traces run and tune kernels on it.
-        plans_.back() = baseline.plan(signature);
-        require_sound(plans_.back(), signature);
+        if (baseline.variants) {
+          plans_.back() = baseline.variants(signature);
+        } else {
+          const Gpu lease(options);  // Live traces run and tune kernels on it.
+          plans_.back() = {baseline.plan(signature)};
+        }
+        for (const auto& plan : plans_.back()) {
+          require_sound(plan, signature);
+        }
       } catch (const Error& error) {
         if (error.code() == ErrorCode::cancelled) throw;
         entries_.back().unavailable = error.what();
@@ -81,27 +116,36 @@ class DeviceRace final : public Race {
     if (context_ == Context::fresh) {
       gpu_->renew();
     }
-    choose_variant();
+    chosen_ = fastest(variants_);
+    std::vector<LaunchPlan> plans;
+    for (const auto& arm : arms_) {
+      const auto& all = arm.candidate ? variants_ : plans_[arm.baseline];
+      plans.push_back(all[arm.candidate ? chosen_ : fastest(all)]);
+    }
     if (failure()) {
       return;
     }
-    std::vector<LaunchPlan> plans;
-    for (const auto& arm : arms_) {
-      plans.push_back(arm.candidate ? variants_[chosen_] : plans_[arm.baseline]);
-    }
-    race_ = opened(std::move(plans));
+    race_ = opened(std::move(plans), {0, memory_.sets(), padding()});
     if (!race_) {
       return;
     }
-    const auto everyone = all_arms(arms_.size());
-    for (int round = 0; round < warm_up_rounds && !failure(); ++round) {
-      run_half(everyone, round == 0, [](std::size_t, double) {});
+    std::vector<timing::Block> blocks;
+    for (std::size_t i = 0; (i < warm_up_blocks || gpu_ms_ < warm_up_ms) && !failure();) {
+      const auto some = run_some(warm_up_blocks);
+      blocks.insert(blocks.end(), some.begin(), some.end());
+      i += some.size();
     }
-    starved_ = 0;
-    timed_ = 0;
+    if (!failure()) {
+      choose_method(blocks);
+    }
+    gpu_ms_ = 0;
   }
 
-  [[nodiscard]] double handover_us() override { return race_->calibrate().empty_launch_us; }
+  [[nodiscard]] Method method() override {
+    method_.submission = to_string(submission_);
+    return method_;
+  }
+  [[nodiscard]] double gpu_ms() const noexcept override { return gpu_ms_; }
   [[nodiscard]] bool exclusive() const noexcept override { return gpu_ && gpu_->exclusive(); }
   [[nodiscard]] std::string variant() const override {
     return variants_.empty() ? "" : variants_[chosen_].variant;
@@ -109,11 +153,14 @@ class DeviceRace final : public Race {
 
   [[nodiscard]] std::vector<std::string> flags() const override {
     std::vector<std::string> fired;
-    if (static_cast<double>(starved_) > starved_bound * static_cast<double>(timed_)) {
-      fired.push_back(fmt::format("starved:{}of{}", starved_, timed_));
-    }
     if (!shared_) {
       fired.emplace_back("judged_on_host");
+    }
+    if (method_.estimator == "raw") {
+      fired.emplace_back("launch_bound");
+    }
+    if (unstable_ > 0) {
+      fired.emplace_back("not_deterministic");
     }
     return fired;
   }
@@ -124,10 +171,18 @@ class DeviceRace final : public Race {
     std::size_t baseline = 0;
   };
 
-  static std::vector<std::size_t> all_arms(std::size_t count) {
-    std::vector<std::size_t> everyone(count);
-    std::iota(everyone.begin(), everyone.end(), std::size_t{0});
-    return everyone;
+  /// How many sets there is memory for. Each is in the arena and in the executor, where every arm's
+  /// outputs are kept besides.
+  static std::size_t sets_for(const Call& call, const Problem& problem, const Options& options,
+                              std::optional<at::Device> shared) {
+    const auto arms = problem.baselines.size() + 2;
+    std::uint64_t bytes = 0;
+    for (const auto& buffer : call.buffers) {
+      bytes += buffer.bytes() * (buffer.role == BufferRole::output ? 3 + arms : 2);
+    }
+    const auto room = std::min(Gpu::describe(options).memory_bytes / free_share, most_set_bytes);
+    const auto most = shared ? most_sets : most_sets_on_host;
+    return std::clamp<std::size_t>(room / std::max<std::uint64_t>(bytes, 1), 1, most);
   }
 
   static void require_sound(const LaunchPlan& plan, const std::vector<PlanBuffer>& signature) {
@@ -140,7 +195,7 @@ class DeviceRace final : public Race {
   }
 
   std::size_t add(bool candidate, std::size_t baseline) {
-    results_.push_back({arms_.size(), candidate, clones(outputs())});
+    results_.push_back({arms_.size(), candidate, {}});
     arms_.push_back({candidate, baseline});
     return arms_.size() - 1;
   }
@@ -154,7 +209,7 @@ class DeviceRace final : public Race {
       if (!entries_[i].unavailable.empty()) {
         continue;
       }
-      const auto race = memory_.open(gpu.executor(), {plans_[i]});
+      const auto race = memory_.open(gpu.executor(), {plans_[i].front()});
       auto replay = race->opening();
       const bool right = replay.outcome == Outcome::returned && is_right([&] {
                            upload(*race);
@@ -170,8 +225,8 @@ class DeviceRace final : public Race {
   }
 
   /// A race of plans; null when a candidate's plan could not be loaded.
-  std::unique_ptr<CudaRace> opened(std::vector<LaunchPlan> plans) {
-    auto race = memory_.open(gpu_->executor(), std::move(plans));
+  std::unique_ptr<CudaRace> opened(std::vector<LaunchPlan> plans, const CudaRaceOptions& where) {
+    auto race = memory_.open(gpu_->executor(), std::move(plans), where);
     if (race->opening().outcome != Outcome::returned) {
       const auto [status, finding] = misconduct(race->opening(), "time");
       fail(status, finding);
@@ -180,22 +235,27 @@ class DeviceRace final : public Race {
     return race;
   }
 
+  /// Runs in fresh contexts differ in where their memory lies, as runs of a program do.
+  [[nodiscard]] std::size_t padding() const {
+    return context_ == Context::fresh ? derive_seed(seed(), padding_purpose) % most_padding : 0;
+  }
+
   void upload(CudaRace& race) const {
     memory_.settle();
     race.upload();
   }
 
-  /// Runs all configurations against one another and keeps the fastest.
-  void choose_variant() {
-    if (failure() || variants_.size() < 2) {
-      return;
+  /// Runs all configurations of one arm against one another. Which is the fastest.
+  std::size_t fastest(const std::vector<LaunchPlan>& variants) {
+    if (failure() || variants.size() < 2) {
+      return 0;
     }
-    const auto race = opened(variants_);
+    const auto race = opened(variants, {});
     if (!race) {
-      return;
+      return 0;
     }
-    timing::BlockOrder order(variants_.size(), derive_seed(seed(), choosing_purpose));
-    std::vector<std::vector<double>> times(variants_.size());
+    timing::BlockOrder order(variants.size(), derive_seed(seed(), choosing_purpose));
+    std::vector<std::vector<double>> times(variants.size());
     upload(*race);
     for (int block = 0; block < choosing_blocks; ++block) {
       check_cancelled(options());
@@ -203,59 +263,145 @@ class DeviceRace final : public Race {
       const auto measured = race->run_block(arms);
       if (measured.replay.outcome != Outcome::returned) {
         const auto [status, finding] = misconduct(measured.replay, "time");
-        return fail(status, finding);
+        fail(status, finding);
+        return 0;
       }
       for (std::size_t i = 0; i < arms.size(); ++i) {
         times[arms[i]].push_back(measured.samples[i].latency_us);
       }
     }
-    double best = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      const double mean = timing::trimmed_mean(times[i], options().timing.trim).mean;
-      if (mean < best) {
-        best = mean;
-        chosen_ = i;
+    std::vector<double> means;
+    for (const auto& one : times) {
+      means.push_back(timing::trimmed_mean(one, options().timing.trim).mean);
+    }
+    return static_cast<std::size_t>(std::min_element(means.begin(), means.end()) - means.begin());
+  }
+
+  /// Decides how samples are taken, from samples that are not used again.
+  void choose_method(const std::vector<timing::Block>& blocks) {
+    const auto& timing = options().timing;
+    double shortest = std::numeric_limits<double>::infinity();
+    for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+      const auto latency = timing::latency(blocks, arm, 0.0, timing.trim, interval_alpha);
+      shortest = std::min(shortest, latency.estimate);
+      if (arms_[arm].candidate && method_.bracket_us.estimate == 0) {
+        method_.bracket_us = latency;
+      }
+    }
+    method_.same_inputs = true;
+    method_.bands.flush_us = 0;  // Learnt: it depends on what else is in this process.
+    const auto costs = race_->launch_costs(launch_samples);
+    const auto launch = timing::trimmed_interval(costs, timing.trim, interval_alpha);
+    method_.handover_us = launch.estimate;
+    if (shortest < chain_below_us && memory_.sets() >= chain.fewer + chain.more) {
+      method_.estimator = "slope";
+      chain_ = chain;
+    } else if (shortest >= least_over_launch * launch.estimate) {
+      method_.estimator = "bracket";
+      method_.offset_us = launch;
+    } else {
+      method_.estimator = "raw";
+    }
+  }
+
+  std::vector<timing::Block> run_some(std::size_t most) override {
+    const bool chained = chain_.more != 0;
+    const std::size_t count = chained ? 1 : std::min(most, memory_.sets());
+    const std::size_t used = chained ? chain_.fewer + chain_.more : count;
+    std::vector<std::uint64_t> drawn;
+    std::vector<CudaRound> rounds;
+    for (std::size_t set = 0; set < used; ++set) {
+      drawn.push_back(draw_inputs(memory_.tensors(set).inputs));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      // Which of its two runs an arm will be judged by, it cannot know.
+      rounds.push_back({i, next_order(), drawn[i] % 2 != 0});
+    }
+    upload(*race_);
+    auto blocks = traced(rounds, race_->run(rounds, chain_));
+    if (!failure()) {
+      check_sets(drawn, chained);
+    }
+    return blocks;
+  }
+
+  /// What the executor measured, as the timing library has it. Ends where an arm failed.
+  std::vector<timing::Block> traced(const std::vector<CudaRound>& rounds,
+                                    const std::vector<CudaBlock>& measured) {
+    std::vector<timing::Block> blocks;
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      const auto& block = measured[i];
+      if (block.replay.outcome != Outcome::returned) {
+        blame(block);
+        return blocks;
+      }
+      submission_ = block.submission;
+      gpu_ms_ += std::chrono::duration<double, std::milli>(block.replay.wall).count();
+      auto& recorded = blocks.emplace_back();
+      recorded.set = rounds[i].set;
+      for (std::size_t k = 0; k < block.samples.size(); ++k) {
+        const auto& one = block.samples[k];
+        const auto arm = rounds[i].order[k];
+        recorded.samples.push_back(
+            {arm, one.latency_us, one.flush_us, one.span_us, one.clock_mhz, one.starved});
+        unstable_ += arms_[arm].candidate && !one.same_as_first;
+        if (arms_[arm].candidate) {
+          count_sample();
+        }
+      }
+    }
+    return blocks;
+  }
+
+  void blame(const CudaBlock& block) {
+    if (!arms_[block.arm].candidate) {
+      throw Error(ErrorCode::executor_lost,
+                  fmt::format("the baseline '{}' failed among the timed samples: {}",
+                              entries_[arms_[block.arm].baseline].name, block.replay.evidence));
+    }
+    const auto [status, finding] = misconduct(block.replay, "time");
+    fail(status, finding);
+  }
+
+  /// Checks what candidates left on the sets that were drawn: on all of them, or on some of a
+  /// chain's. The last one is always looked at closely.
+  void check_sets(const std::vector<std::uint64_t>& drawn, bool chained) {
+    std::vector<std::size_t> sets;
+    for (std::size_t set = 0; set < drawn.size(); ++set) {
+      // Which of a chain's are looked at follows from a number that no candidate knows.
+      if (!chained || set + 1 == drawn.size() || drawn[set] % drawn.size() < looked_at) {
+        sets.push_back(set);
+      }
+    }
+    std::vector<bool> closely;
+    for (const auto set : sets) {
+      closely.push_back(lot() || (!chained && set + 1 == drawn.size()));
+    }
+    std::vector<Tensors> eager;
+    for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+      if (!arms_[arm].candidate && entries_[arms_[arm].baseline].name == "eager") {
+        fetch(arm);
+        for (const auto set : sets) {
+          eager.push_back(clones(memory_.tensors(set).outputs));
+        }
+      }
+    }
+    for (std::size_t arm = 0; arm < arms_.size() && !failure(); ++arm) {
+      if (!arms_[arm].candidate) {
+        continue;
+      }
+      fetch(arm);
+      for (std::size_t i = 0; i < sets.size(); ++i) {
+        check_outputs(drawn[sets[i]], eager.empty() ? nullptr : &eager[i],
+                      memory_.tensors(sets[i]).outputs, closely[i]);
       }
     }
   }
 
-  void run_arms(const std::vector<std::size_t>& order, std::uint64_t,
-                const std::function<void(std::size_t, double)>& sampled) override {
-    upload(*race_);
-    const auto block = race_->run_block(order);
-    if (block.replay.outcome != Outcome::returned) {
-      if (!arms_[block.arm].candidate) {
-        throw Error(ErrorCode::executor_lost,
-                    fmt::format("the baseline '{}' failed among the timed samples: {}",
-                                entries_[arms_[block.arm].baseline].name, block.replay.evidence));
-      }
-      const auto [status, finding] = misconduct(block.replay, "time");
-      return fail(status, finding);
-    }
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      sampled(order[i], block.samples[i].latency_us);
-      ++timed_;
-      starved_ += block.samples[i].starved;
-      if (arms_[order[i]].candidate) {
-        count_sample();
-      }
-    }
-    eager_.clear();
-    for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
-      const bool eager = !arms_[arm].candidate && entries_[arms_[arm].baseline].name == "eager";
-      if (!arms_[arm].candidate && !eager) {
-        continue;
-      }
-      memory_.settle();  // What was copied from where this copies to.
-      race_->download(arm);
-      auto& kept = results_[arm].outputs;
-      for (std::size_t i = 0; i < outputs().size(); ++i) {
-        copy_bytes(outputs()[i], kept[i]);
-      }
-      if (eager) {
-        eager_ = kept;
-      }
-    }
+  /// Brings what an arm left on all sets.
+  void fetch(std::size_t arm) {
+    memory_.settle();  // What was copied from where this copies to.
+    race_->download(arm);
   }
 
   void run_alone(std::size_t arm, std::uint64_t) override {
@@ -269,10 +415,6 @@ class DeviceRace final : public Race {
   }
 
   [[nodiscard]] const std::vector<Result>& results() const noexcept override { return results_; }
-  [[nodiscard]] const Tensors* eager_outputs() override {
-    return eager_.empty() ? nullptr : &eager_;
-  }
-
   Context context_;
   bool shared_;
   RaceMemory memory_;
@@ -280,13 +422,15 @@ class DeviceRace final : public Race {
   std::vector<LaunchPlan> variants_;
   std::size_t chosen_ = 0;
   std::vector<Entry> entries_;
-  std::vector<LaunchPlan> plans_;  ///< Of the baselines.
+  std::vector<std::vector<LaunchPlan>> plans_;  ///< Of the baselines: their configurations.
   std::vector<Arm> arms_;
   std::vector<Result> results_;
   std::unique_ptr<CudaRace> race_;
-  Tensors eager_;
-  std::int64_t timed_ = 0;
-  std::int64_t starved_ = 0;
+  CudaChain chain_;
+  Submission submission_ = Submission::stream;
+  Method method_;
+  double gpu_ms_ = 0;
+  std::int64_t unstable_ = 0;  ///< Samples whose outputs were not those of the arm's first.
 };
 
 }  // namespace

@@ -15,13 +15,13 @@
 namespace ouroboros::referee::device {
 namespace {
 
-ArenaTensors tensors_over(const DeviceArena& arena, at::Device where) {
+ArenaTensors tensors_over(const DeviceArena& arena, std::size_t set, at::Device where) {
   ArenaTensors tensors;
   const auto& buffers = arena.call().buffers;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const auto options =
         at::TensorOptions().dtype(judge::scalar_type(buffers[i].dtype)).device(where);
-    auto tensor = at::for_blob(arena.data(i), buffers[i].shape)
+    auto tensor = at::for_blob(arena.data(i, set), buffers[i].shape)
                       .target_device(where)
                       .options(options)
                       .make_tensor();
@@ -67,21 +67,24 @@ std::optional<at::Device> shared_device(const Options& options) {
   }
 }
 
-RaceMemory::RaceMemory(const Call& call, const Options& options, std::optional<at::Device> shared)
+RaceMemory::RaceMemory(const Call& call, const Options& options, std::optional<at::Device> shared,
+                       std::size_t sets)
     : where_(shared.value_or(at::kCPU)) {
   if (shared) {
-    device_ = std::make_shared<const DeviceArena>(call, Gpu::describe(options));
-    tensors_ = tensors_over(*device_, where_);
+    device_ = std::make_shared<const DeviceArena>(call, Gpu::describe(options), "", sets);
   } else {
-    host_ = std::make_shared<const Arena>(std::vector<Call>{call});
-    tensors_ = arena_tensors(*host_, 0, Placement::low);
+    host_ = std::make_shared<const Arena>(std::vector<Call>(sets, call));
+  }
+  for (std::size_t set = 0; set < sets; ++set) {
+    tensors_.push_back(device_ ? tensors_over(*device_, set, where_)
+                               : arena_tensors(*host_, set, Placement::low));
   }
 }
 
-std::unique_ptr<CudaRace> RaceMemory::open(CudaExecutor& executor,
-                                           std::vector<LaunchPlan> plans) const {
-  return device_ ? executor.open_race(std::move(plans), device_)
-                 : executor.open_race(std::move(plans), host_);
+std::unique_ptr<CudaRace> RaceMemory::open(CudaExecutor& executor, std::vector<LaunchPlan> plans,
+                                           const CudaRaceOptions& race) const {
+  return device_ ? executor.open_race(std::move(plans), device_, race)
+                 : executor.open_race(std::move(plans), host_, race);
 }
 
 void RaceMemory::settle() const {

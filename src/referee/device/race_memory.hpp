@@ -17,17 +17,21 @@ namespace ouroboros::referee::device {
 /// cases are made on the host and copied.
 [[nodiscard]] std::optional<at::Device> shared_device(const Options& options);
 
-/// The memory of one call from which a race gets its inputs and to which it gives its outputs.
+/// The memory of one call from which a race gets its inputs and to which it gives its outputs, in
+/// several sets.
 class RaceMemory {
  public:
-  /// `shared`: what `shared_device` gave.
-  RaceMemory(const Call& call, const Options& options, std::optional<at::Device> shared);
+  /// `shared`: what `shared_device` gave. `sets`: at least one.
+  RaceMemory(const Call& call, const Options& options, std::optional<at::Device> shared,
+             std::size_t sets);
 
-  [[nodiscard]] const ArenaTensors& tensors() const noexcept { return tensors_; }
+  [[nodiscard]] std::size_t sets() const noexcept { return tensors_.size(); }
+  [[nodiscard]] const ArenaTensors& tensors(std::size_t set) const { return tensors_.at(set); }
 
-  /// A race of `plans` on this memory.
+  /// A race of `plans` on the first `race.sets` sets.
   [[nodiscard]] std::unique_ptr<CudaRace> open(CudaExecutor& executor,
-                                               std::vector<LaunchPlan> plans) const;
+                                               std::vector<LaunchPlan> plans,
+                                               const CudaRaceOptions& race = {}) const;
 
   /// Waits until everything that LibTorch was asked to do here is done. An executor knows nothing
   /// of LibTorch's streams.
@@ -37,7 +41,7 @@ class RaceMemory {
   at::Device where_;
   std::shared_ptr<const Arena> host_;
   std::shared_ptr<const DeviceArena> device_;
-  ArenaTensors tensors_;
+  std::vector<ArenaTensors> tensors_;
 };
 
 }  // namespace ouroboros::referee::device

@@ -15,13 +15,21 @@ constexpr std::size_t printf_bytes = 64 << 10;
 // Making and releasing pages costs more than mapping them. Other programs want memory too.
 constexpr std::size_t most_spare_bytes = std::size_t{1} << 30;
 
-constexpr const char* own_kernels[] = {"ouroboros_read",  "ouroboros_compare",  "ouroboros_canary",
-                                       "ouroboros_scrub", "ouroboros_sentinel", "ouroboros_empty"};
+constexpr const char* own_kernels[] = {
+    "ouroboros_read",  "ouroboros_compare", "ouroboros_canary", "ouroboros_scrub",
+    "ouroboros_empty", "ouroboros_touch",   "ouroboros_stamp",  "ouroboros_gate",
+    "ouroboros_step",  "ouroboros_sentinel"};
 
 int attribute(const Driver& driver, int which, int device) {
   int value = 0;
   driver.check(driver.cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute");
   return value;
+}
+
+/// Of what only describes a device: 0 where the driver does not say.
+int optional_attribute(const Driver& driver, int which, int device) {
+  int value = 0;
+  return driver.cuDeviceGetAttribute(&value, which, device) == status_success ? value : 0;
 }
 
 }  // namespace
@@ -43,6 +51,8 @@ nlohmann::json describe_device(const Driver& driver, int ordinal) {
           {"free_bytes", 0},
           {"l2_bytes", attribute(driver, attribute_l2_bytes, device)},
           {"shared_optin_bytes", attribute(driver, attribute_shared_optin, device)},
+          {"memory_clock_khz", optional_attribute(driver, attribute_memory_clock_khz, device)},
+          {"memory_bus_bits", optional_attribute(driver, attribute_memory_bus_bits, device)},
           {"driver_version", driver.version},
           {"pageable_access", attribute(driver, attribute_pageable_access, device) != 0}};
 }

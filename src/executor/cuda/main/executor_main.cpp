@@ -14,6 +14,7 @@
 #include <string>
 
 #include "executor/cuda/frame.hpp"
+#include "executor/cuda/main/calibrate.hpp"
 #include "executor/cuda/main/hygiene.hpp"
 #include "executor/cuda/main/race.hpp"
 #include "executor/cuda/main/sweep.hpp"
@@ -96,19 +97,18 @@ class Server {
       race_->upload();
       return json::object();
     }
-    if (what == "block" && race_) {
-      return block(body);
+    if (what == "run" && race_) {
+      return run(body);
     }
     if (what == "download" && race_) {
       race_->download(body.at("arm"));
       return json::object();
     }
-    if (what == "calibrate" && race_) {
-      const auto result = race_->calibrate();
-      return {{"tick_ns", result.tick_ns},
-              {"empty_launch_us", result.empty_launch_us},
-              {"flush_us", result.flush_us},
-              {"copy_gbps", result.copy_gbps}};
+    if (what == "launch_costs" && race_) {
+      return {{"us", race_->launch_costs(body.at("count"))}};
+    }
+    if (what == "calibrate" && !race_ && !sweep_) {
+      return calibrate(device_);
     }
     throw Error(ErrorCode::internal, "the CUDA executor cannot '" + what + "' now");
   }
@@ -137,8 +137,14 @@ class Server {
   json open_race(Frame& frame) {
     const auto begin = Clock::now();
     try {
-      const auto buffers = arena_buffers(frame.body.at("buffers"));
-      race_ = std::make_unique<Race>(device_, exchange(frame, buffers), buffers, plans(frame));
+      std::vector<std::vector<ArenaBuffer>> sets;
+      std::vector<ArenaBuffer> all;
+      for (const auto& list : frame.body.at("sets")) {
+        sets.push_back(arena_buffers(list));
+        all.insert(all.end(), sets.back().begin(), sets.back().end());
+      }
+      race_ = std::make_unique<Race>(device_, exchange(frame, all), sets, plans(frame),
+                                     frame.body.at("padding"));
     } catch (const LoadFailure& failure) {
       return load_failed(failure.what());
     }
@@ -164,17 +170,26 @@ class Server {
     return {{"problem", problem}, {"milliseconds", spent.count()}};
   }
 
-  json block(const json& body) {
-    const auto result =
-        race_->run(body.at("order").get<std::vector<std::size_t>>(), body.at("seconds"));
-    json samples = json::array();
-    for (const auto& one : result.samples) {
-      samples.push_back({one.latency_us, one.starved, one.same_as_first});
+  json run(const json& body) {
+    std::vector<Race::Round> rounds;
+    for (const auto& one : body.at("rounds")) {
+      rounds.push_back({one.at(0), one.at(1).get<std::vector<std::size_t>>(), one.at(2)});
     }
-    auto answer = finish(result.replay);
-    answer["samples"] = std::move(samples);
-    answer["arm"] = result.arm;
-    return answer;
+    const Race::Chain chain{body.at("fewer"), body.at("more")};
+    json blocks = json::array();
+    for (const auto& block : race_->run(rounds, chain, body.at("seconds"))) {
+      json samples = json::array();
+      for (const auto& one : block.samples) {
+        samples.push_back({one.latency_us, one.flush_us, one.span_us, one.clock_mhz, one.starved,
+                           one.same_as_first});
+      }
+      auto answer = finish(block.replay);
+      answer["samples"] = std::move(samples);
+      answer["submission"] = static_cast<int>(block.submission);
+      answer["arm"] = block.arm;
+      blocks.push_back(std::move(answer));
+    }
+    return {{"blocks", std::move(blocks)}};
   }
 
   json finish(const Replay& replay) {

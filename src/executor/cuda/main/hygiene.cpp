@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "executor/cuda/main/race.hpp"
+#include "executor/cuda/main/flush.hpp"
 
 namespace ouroboros::cuda {
 namespace {

@@ -211,6 +211,94 @@ END:
   ret;
 }
 
+.visible .entry ouroboros_touch(.param .u64 p_base, .param .u64 p_bytes)
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<4>;
+  .reg .b64 %d<8>;
+  ld.param.u64 %d1, [p_base];
+  ld.param.u64 %d2, [p_bytes];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %d4, %r1, 65536;
+LOOP:
+  setp.ge.u64 %p1, %d4, %d2;
+  @%p1 bra DONE;
+  add.s64 %d5, %d1, %d4;
+  ld.volatile.global.u32 %r3, [%d5];
+  mov.u32 %r1, %ntid.x;
+  mul.wide.u32 %d6, %r1, 65536;
+  add.s64 %d4, %d4, %d6;
+  bra LOOP;
+DONE:
+  ret;
+}
+
+.visible .entry ouroboros_stamp(.param .u64 p_out, .param .u32 p_count)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<4>;
+  .reg .b64 %d<8>;
+  ld.param.u64 %d1, [p_out];
+  ld.param.u32 %r1, [p_count];
+  mov.u32 %r2, %smid;
+  setp.ge.u32 %p1, %r2, %r1;
+  @%p1 bra END;
+  mul.wide.u32 %d2, %r2, 16;
+  add.s64 %d3, %d1, %d2;
+  mov.u64 %d4, %clock64;
+  mov.u64 %d5, %globaltimer;
+  st.global.u64 [%d3], %d4;
+  st.global.u64 [%d3+8], %d5;
+END:
+  ret;
+}
+
+.visible .entry ouroboros_gate(.param .u64 p_words, .param .u32 p_ticket, .param .u64 p_patience_ns)
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<4>;
+  .reg .b64 %d<8>;
+  ld.param.u64 %d1, [p_words];
+  ld.param.u32 %r1, [p_ticket];
+  ld.param.u64 %d2, [p_patience_ns];
+  mov.u64 %d3, %globaltimer;
+WAIT:
+  ld.volatile.global.u32 %r2, [%d1];
+  setp.eq.u32 %p1, %r2, %r1;
+  @%p1 bra END;
+  mov.u64 %d4, %globaltimer;
+  sub.u64 %d5, %d4, %d3;
+  setp.lt.u64 %p2, %d5, %d2;
+  @%p2 bra WAIT;
+  st.volatile.global.u32 [%d1+4], %r1;
+END:
+  ret;
+}
+
+.visible .entry ouroboros_step(.param .u64 p_out)
+{
+  .reg .pred %p<4>;
+  .reg .b32 %r<2>;
+  .reg .b64 %d<8>;
+  ld.param.u64 %d1, [p_out];
+  mov.u32 %r1, 4096;
+  mov.u64 %d2, -1;
+  mov.u64 %d3, %globaltimer;
+LOOP:
+  mov.u64 %d4, %globaltimer;
+  sub.u64 %d5, %d4, %d3;
+  mov.u64 %d3, %d4;
+  setp.eq.u64 %p1, %d5, 0;
+  @%p1 bra NEXT;
+  min.u64 %d2, %d2, %d5;
+NEXT:
+  sub.u32 %r1, %r1, 1;
+  setp.ne.u32 %p2, %r1, 0;
+  @%p2 bra LOOP;
+  st.global.u64 [%d1], %d2;
+  ret;
+}
+
 .visible .entry ouroboros_empty()
 {
   ret;

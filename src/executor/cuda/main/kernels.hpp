@@ -9,6 +9,11 @@
 ///   ouroboros_scrub     zeroes a block's dynamic shared memory
 ///   ouroboros_sentinel  computes something known, through shared memory
 ///   ouroboros_empty     does nothing
+///   ouroboros_touch     reads one word of every 64 KiB on every multiprocessor: addresses that were
+///                       translated before are translated quickly
+///   ouroboros_stamp     every multiprocessor writes its cycle counter and the device's clock
+///   ouroboros_gate      waits for a word of the host's, for so many nanoseconds at most
+///   ouroboros_step      reads the device's clock again and again: its smallest step
 namespace ouroboros::cuda {
 
 inline constexpr unsigned read_words_at_once = 4;
@@ -18,6 +23,21 @@ struct CanaryResult {
   unsigned long long bytes = 0;
   unsigned long long first = ~0ULL;
   unsigned long long last = 0;
+};
+
+/// What `ouroboros_stamp` writes, at the number of the multiprocessor.
+struct ClockStamp {
+  unsigned long long cycles = 0;
+  unsigned long long nanoseconds = 0;
+};
+
+/// Stamps of more multiprocessors than this are left out.
+inline constexpr unsigned most_stamps = 256;
+
+/// What the host and `ouroboros_gate` say to each other.
+struct GateWords {
+  unsigned opened = 0;  ///< The ticket of the last gate that the host opened.
+  unsigned late = 0;    ///< The ticket of the last gate that gave up waiting.
 };
 
 extern const char* const kernels_ptx;

@@ -28,8 +28,7 @@ Memory::Memory(Device& device, Exchange& arena, const std::vector<ArenaBuffer>& 
     : device_(device),
       arena_(arena),
       plans_(plans),
-      high_(high),
-      results_(device, sizeof(CanaryResult)) {
+      high_(high) {
   for (const auto& buffer : buffers) {
     auto range = std::make_unique<Range>(device, buffer.pages);
     const Address first_page = high ? range->end() - buffer.pages : range->begin();
@@ -93,12 +92,22 @@ std::vector<Address> Memory::addresses(std::size_t plan) const {
 }
 
 void Memory::upload() {
-  const auto& driver = device_.driver();
-  canary_ = fresh_pattern();
+  open_inputs();
   arena_.begin();
+  copy_in();
+  arena_.finish();
+  close_inputs();
+}
+
+void Memory::open_inputs() {
   for (auto& one : shared_) {
     one.range->allow(Access::read_write);
   }
+}
+
+void Memory::copy_in() {
+  const auto& driver = device_.driver();
+  canary_ = fresh_pattern();
   for (auto& one : shared_) {
     one.range->fill(one.range->begin(), one.first_page, canary_);
     one.range->fill(one.first_page + one.buffer.pages, one.range->end(), canary_);
@@ -115,7 +124,9 @@ void Memory::upload() {
           "restoring a state");
     }
   }
-  arena_.finish();
+}
+
+void Memory::close_inputs() {
   for (auto& one : shared_) {
     if (!one.buffer.output) {
       one.range->allow(Access::read);
@@ -162,6 +173,19 @@ void Memory::reset(std::size_t plan) const {
   }
 }
 
+void Memory::touch() const {
+  const auto read = [this](const Range& range) {
+    device_.launch("ouroboros_touch", device_.multiprocessors(), 256, 0, range.begin(),
+                   std::uint64_t{range.bytes()});
+  };
+  for (const auto& one : shared_) {
+    read(*one.range);
+  }
+  for (const auto& one : private_) {
+    read(*one.range);
+  }
+}
+
 std::vector<Memory::Part> Memory::forbidden(std::size_t plan) const {
   std::vector<Part> parts;
   const auto add = [&parts](const Range& range, Address first, Address end,
@@ -191,20 +215,31 @@ std::vector<Memory::Part> Memory::forbidden(std::size_t plan) const {
 
 std::optional<std::string> Memory::damage(std::size_t plan) {
   const auto& driver = device_.driver();
-  for (const auto& part : forbidden(plan)) {
-    if (part.from >= part.to) {
-      continue;
-    }
-    CanaryResult result;
-    device_.upload(results_.begin(), &result, sizeof result);
-    device_.launch("ouroboros_canary", device_.multiprocessors(), 1024, 0, part.from,
-                   part.to - part.from, canary_, results_.begin());
-    device_.wait(Clock::now() + patience);
-    driver.check(driver.cuMemcpyDtoH(&result, results_.begin(), sizeof result), "cuMemcpyDtoH");
-    if (result.bytes != 0) {
+  auto parts = forbidden(plan);
+  std::erase_if(parts, [](const Part& part) { return part.from >= part.to; });
+  std::vector<CanaryResult> found(parts.size());
+  if (parts.empty()) {
+    return std::nullopt;
+  }
+  const auto bytes = found.size() * sizeof found[0];
+  if (!results_ || results_->bytes() < bytes) {
+    results_ = std::make_unique<Range>(device_, bytes);
+  }
+  device_.upload(results_->begin(), found.data(), bytes);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    device_.launch("ouroboros_canary", device_.multiprocessors(), 1024, 0, parts[i].from,
+                   parts[i].to - parts[i].from, canary_,
+                   results_->begin() + i * sizeof found[0]);
+  }
+  device_.wait(Clock::now() + patience);
+  driver.check(driver.cuMemcpyDtoH(found.data(), results_->begin(), bytes), "cuMemcpyDtoH");
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (found[i].bytes != 0) {
+      const auto& part = parts[i];
       const bool after = part.where.starts_with("past");
       return fmt::format("wrote out of bounds: {} bytes {}",
-                         after ? result.last + 1 : part.to - part.from - result.first, part.where);
+                         after ? found[i].last + 1 : part.to - part.from - found[i].first,
+                         part.where);
     }
   }
   return std::nullopt;
@@ -246,8 +281,7 @@ void Memory::compare_outputs(std::size_t copy, Address counter) const {
   }
 }
 
-void Memory::download_kept(std::size_t copy) const {
-  arena_.begin();
+void Memory::copy_out_kept(std::size_t copy) const {
   std::size_t next = 0;
   for (const auto& one : shared_) {
     if (one.buffer.output) {
@@ -255,7 +289,6 @@ void Memory::download_kept(std::size_t copy) const {
                       one.buffer.at + (one.first - one.first_page));
     }
   }
-  arena_.finish();
 }
 
 }  // namespace ouroboros::cuda

@@ -32,11 +32,20 @@ class Memory {
   /// here, and state; closes the inputs.
   void upload();
 
+  /// The parts of `upload`, for several memories at once. Nothing may be running before the first
+  /// and before the last; the second only enqueues, between the arena's `begin` and `finish`.
+  void open_inputs();
+  void copy_in();
+  void close_inputs();
+
   /// Copies the outputs' pages to the arena.
   void download() const;
 
   /// Enqueues a new poison for outputs' elements and scratch, and state as it was.
   void reset(std::size_t plan) const;
+
+  /// Enqueues a read of every page, so that a kernel that comes next finds addresses translated.
+  void touch() const;
 
   /// What was written outside of the buffers of plan number `plan`, in words.
   [[nodiscard]] std::optional<std::string> damage(std::size_t plan);
@@ -47,8 +56,8 @@ class Memory {
   void keep_outputs(std::size_t copy) const;
   /// Enqueues a comparison of them; differences are added at `counter`.
   void compare_outputs(std::size_t copy, Address counter) const;
-  /// Copies what was kept into the arena's elements.
-  void download_kept(std::size_t copy) const;
+  /// Enqueues a copy of what was kept into the arena's elements, between `begin` and `finish`.
+  void copy_out_kept(std::size_t copy) const;
 
  private:
   struct Shared {  ///< An input or output.
@@ -83,7 +92,7 @@ class Memory {
   std::vector<Private> private_;
   std::vector<std::vector<State>> states_;
   std::vector<std::vector<std::unique_ptr<Range>>> kept_;  ///< By copy, then output.
-  Range results_;
+  std::unique_ptr<Range> results_;  ///< Of looking for damage.
 };
 
 }  // namespace ouroboros::cuda

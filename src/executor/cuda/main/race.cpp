@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "executor/cuda/main/fault.hpp"
 #include "executor/cuda/main/hygiene.hpp"
@@ -11,107 +12,52 @@
 namespace ouroboros::cuda {
 namespace {
 
-constexpr unsigned flush_threads = 256;
-constexpr unsigned flush_blocks_each = 4;  ///< On a multiprocessor.
-constexpr unsigned most_passes = 32;
 constexpr auto patience = std::chrono::seconds{30};
 
-std::vector<Program> load(Device& device, std::vector<LaunchPlan> plans, Modules& modules) {
-  std::vector<Program> programs;
-  for (auto& plan : plans) {
-    programs.emplace_back(device, std::move(plan), modules);
-  }
-  return programs;
-}
+/// Of a sample: the two ends of up to two brackets.
+constexpr std::size_t stamps_each = 4;
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-std::uint64_t flush_words(std::size_t l2_bytes, unsigned threads) {
-  const std::uint64_t step = std::uint64_t{threads} * read_words_at_once;
-  return (2 * l2_bytes / 16 + step - 1) / step * step;
+std::vector<std::size_t> numbers(std::size_t first, std::size_t count) {
+  std::vector<std::size_t> result(count);
+  std::iota(result.begin(), result.end(), first);
+  return result;
 }
 
 }  // namespace
 
-Flush::Flush(Device& device)
+/// One sample that is to be taken.
+class Race::Turn {
+ public:
+  std::size_t arm = 0;
+  std::size_t set = 0;
+  Chain chain;
+  bool more_first = false;  ///< Of a chain.
+  bool first = false;       ///< Of the arm in its block.
+  bool keep = false;        ///< Keep the outputs, after comparing them with what was kept.
+  Address counter = 0;      ///< Gets the number of words that differ from the first sample's.
+  std::size_t stamp = 0;
+  double seconds = 0;
+};
+
+Race::Race(Device& device, std::unique_ptr<Exchange> arena,
+           const std::vector<std::vector<ArenaBuffer>>& sets, std::vector<LaunchPlan> arms,
+           std::size_t padding)
     : device_(device),
-      grid_(device.multiprocessors() * flush_blocks_each),
-      count_(flush_words(device.l2_bytes(), grid_ * flush_threads)),
-      buffer_(device, count_ * 16),
-      sink_(device, 4) {
-  buffer_.fill(buffer_.begin(), buffer_.end(), 0);
-  device.wait(Clock::now() + patience);
-  buffer_.allow(Access::read);
-}
-
-void Flush::enqueue() const {
-  device_.launch("ouroboros_read", grid_, flush_threads, 0, buffer_.begin(), count_, sink_.begin());
-}
-
-Calibration calibrate(Device& device, const Flush& flush) {
-  constexpr int repetitions = 64;
-  Calibration result;
-  const auto start = device.make_event();
-  const auto stop = device.make_event();
-  std::vector<double> empty;
-  std::vector<double> flushes;
-  for (int i = 0; i < repetitions; ++i) {
-    flush.enqueue();
-    device.record(start);
-    device.launch("ouroboros_empty", 1, 32, 0);
-    device.record(stop);
-    device.wait(stop, Clock::now() + patience);
-    empty.push_back(device.microseconds(start, stop));
-    device.record(start);
-    flush.enqueue();
-    device.record(stop);
-    device.wait(stop, Clock::now() + patience);
-    flushes.push_back(device.microseconds(start, stop));
-  }
-  result.empty_launch_us = median(empty);
-  result.flush_us = median(flushes);
-  std::sort(empty.begin(), empty.end());
-  for (std::size_t i = 1; i < empty.size(); ++i) {
-    // Elapsed times are whole ticks, up to the rounding of a float of milliseconds.
-    const double step = (empty[i] - empty[i - 1]) * 1e3;
-    if (step > 0.5 && (result.tick_ns == 0 || step < result.tick_ns)) {
-      result.tick_ns = step;
-    }
-  }
-  constexpr std::size_t copy_bytes = std::size_t{256} << 20;
-  const Range from(device, copy_bytes);
-  const Range to(device, copy_bytes);
-  std::vector<double> copies;
-  for (int i = 0; i < 8; ++i) {
-    device.record(start);
-    device.driver().check(
-        device.driver().cuMemcpyDtoDAsync(to.begin(), from.begin(), copy_bytes, device.stream()),
-        "the copy");
-    device.record(stop);
-    device.wait(stop, Clock::now() + patience);
-    copies.push_back(device.microseconds(start, stop));
-  }
-  result.copy_gbps = 2.0 * static_cast<double>(copy_bytes) / (median(copies) * 1e3);
-  return result;
-}
-
-Race::Race(Device& device, std::unique_ptr<Exchange> arena, std::vector<ArenaBuffer> buffers,
-           std::vector<LaunchPlan> arms)
-    : device_(device),
+      padding_(padding == 0 ? nullptr : std::make_unique<Range>(device, padding)),
       arena_(std::move(arena)),
-      modules_(device),
-      arms_(load(device, std::move(arms), modules_)),
-      memory_(device, *arena_, buffers, plans(), false),
-      flush_(device),
-      start_(device.make_event()),
-      stop_(device.make_event()) {
-  memory_.make_room_for_outputs(arms_.size());
-  for (std::size_t i = 0; i < arms_.size(); ++i) {
-    arms_[i].bind(memory_.addresses(i));
+      bracket_(device) {
+  arms_.reserve(arms.size());
+  for (auto& plan : arms) {
+    modules_.push_back(std::make_unique<Modules>(device));
+    arms_.emplace_back(device, std::move(plan), *modules_.back());
+  }
+  for (const auto& buffers : sets) {
+    sets_.push_back(std::make_unique<Memory>(device, *arena_, buffers, plans(), false));
+    sets_.back()->make_room_for_outputs(arms_.size());
+  }
+  // What cannot be bound is the plan's fault, and shows here.
+  for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+    arms_[arm].bind(sets_.front()->addresses(arm));
   }
 }
 
@@ -124,85 +70,209 @@ std::vector<const LaunchPlan*> Race::plans() const {
 }
 
 void Race::upload() {
-  memory_.upload();
+  for (auto& set : sets_) {
+    set->open_inputs();
+  }
+  arena_->begin();
+  for (auto& set : sets_) {
+    set->copy_in();
+  }
+  arena_->finish();
+  for (auto& set : sets_) {
+    set->close_inputs();
+  }
   uploaded_ = true;
 }
 
-void Race::download(std::size_t arm) const { memory_.download_kept(arm); }
-
-Race::Block Race::run(const std::vector<std::size_t>& order, double seconds) {
-  if (!uploaded_) {
-    throw Error(ErrorCode::invalid_argument, "a race has no inputs yet: upload them first");
+void Race::download(std::size_t arm) const {
+  arena_->begin();
+  for (const auto& set : sets_) {
+    set->copy_out_kept(arm);
   }
-  Block block;
+  arena_->finish();
+}
+
+void Race::check(const std::vector<Round>& rounds, const Chain& chain) const {
+  const auto refuse = [](const std::string& why) {
+    throw Error(ErrorCode::invalid_argument, why);
+  };
+  if (!uploaded_) {
+    refuse("a race has no inputs yet: upload them first");
+  }
+  if ((chain.fewer == 0) != (chain.more == 0) || chain.fewer > chain.more ||
+      chain.fewer + chain.more > sets_.size() || (chain.more != 0 && chain.fewer == chain.more)) {
+    refuse(fmt::format("a chain of {} and of {} runs cannot be made on {} sets", chain.fewer,
+                       chain.more, sets_.size()));
+  }
+  for (const auto& round : rounds) {
+    if (round.set >= sets_.size()) {
+      refuse(fmt::format("there is no set {}", round.set));
+    }
+    for (const auto arm : round.order) {
+      if (arm >= arms_.size()) {
+        refuse(fmt::format("there is no arm {}", arm));
+      }
+    }
+  }
+}
+
+std::vector<Race::Block> Race::run(const std::vector<Round>& rounds, const Chain& chain,
+                                   double seconds) {
+  check(rounds, chain);
   const auto& driver = device_.driver();
   driver.check(driver.cuCtxResetPersistingL2Cache(), "cuCtxResetPersistingL2Cache");
-  const Range counters(device_, order.size() * sizeof(std::uint64_t));
-  counters.fill(counters.begin(), counters.end(), 0);
-  std::vector<bool> seen(arms_.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const auto arm = order[i];
-    if (arm >= arms_.size()) {
-      throw Error(ErrorCode::invalid_argument, fmt::format("there is no arm {}", arm));
-    }
-    block.arm = arm;
-    try {
-      sample(arm, counters.begin() + i * sizeof(std::uint64_t), !seen[arm], seconds,
-             block.samples.emplace_back());
-    } catch (const DriverError& failure) {
-      block.replay = judge_failure(device_, failure, fmt::format("arm {}", arm));
-      return block;
-    } catch (const KernelHangs&) {
-      block.replay.outcome = Outcome::timeout;
-      block.replay.evidence = fmt::format("arm {} was still running after {:g} s", arm, seconds);
-      return block;
-    }
-    seen[arm] = true;
+  std::size_t total = 0;
+  for (const auto& round : rounds) {
+    total += round.order.size();
   }
-  std::vector<std::uint64_t> differing(order.size());
+  const Range counters(device_, std::max<std::size_t>(total, 1) * sizeof(std::uint64_t));
+  if (!stamps_ || stamps_->count() < total * stamps_each) {
+    stamps_.reset();
+    stamps_ = std::make_unique<Stamps>(device_, total * stamps_each);
+  }
+  stamps_->clear();
+  counters.fill(counters.begin(), counters.end(), 0);
+  std::vector<Block> blocks;
+  std::size_t taken = 0;
+  for (const auto& round : rounds) {
+    auto& block = blocks.emplace_back();
+    const auto begin = Clock::now();
+    std::vector<bool> seen(arms_.size());
+    for (std::size_t i = 0; i < round.order.size(); ++i, ++taken) {
+      block.arm = round.order[i];
+      Turn turn;
+      turn.arm = round.order[i];
+      turn.set = round.set;
+      turn.chain = chain;
+      turn.more_first = i >= round.order.size() / 2;
+      turn.first = !seen[turn.arm];
+      turn.keep = turn.first || round.keep_last;
+      turn.counter = counters.begin() + taken * sizeof(std::uint64_t);
+      turn.stamp = taken * stamps_each;
+      turn.seconds = seconds;
+      try {
+        sample(turn, block.samples.emplace_back());
+      } catch (const DriverError& failure) {
+        block.replay = judge_failure(device_, failure, fmt::format("arm {}", turn.arm));
+        return blocks;
+      } catch (const KernelHangs&) {
+        block.replay.outcome = Outcome::timeout;
+        block.replay.evidence =
+            fmt::format("arm {} was still running after {:g} s", turn.arm, seconds);
+        return blocks;
+      }
+      seen[turn.arm] = true;
+    }
+    block.submission = bracket_.submission();
+    block.replay.wall = Clock::now() - begin;
+    // One sample may be a hiccup of this processor. Two are launches that take longer to submit than
+    // the device is busy before them: then all arms are submitted in the next way.
+    const auto starved = std::count_if(block.samples.begin(), block.samples.end(),
+                                       [](const Sample& one) { return one.starved; });
+    if (starved > 1) {
+      bracket_.escalate();
+    }
+  }
+  std::vector<std::uint64_t> differing(total);
   driver.check(driver.cuMemcpyDtoH(differing.data(), counters.begin(),
                                    differing.size() * sizeof(std::uint64_t)),
                "cuMemcpyDtoH");
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    block.samples[i].same_as_first = differing[i] == 0;
+  stamps_->fetch();
+  taken = 0;
+  for (auto& block : blocks) {
+    for (auto& sample : block.samples) {
+      sample.same_as_first = differing[taken] == 0;
+      const std::size_t stamp = taken++ * stamps_each;
+      auto span = stamps_->between(stamp);
+      if (chain.more != 0) {
+        // What two brackets took beyond flush and work, as if there had been one.
+        const auto other = stamps_->between(stamp + 2);
+        const double beyond = (span.microseconds + other.microseconds - sample.span_us) / 2;
+        span = {sample.flush_us + sample.latency_us + beyond,
+                (span.clock_mhz + other.clock_mhz) / 2};
+      }
+      sample.span_us = span.microseconds;
+      sample.clock_mhz = span.clock_mhz;
+    }
   }
-  // One sample may be a hiccup of this processor. Two are launches that take longer to submit than
-  // the flush to run: then all arms get a longer one.
-  const auto starved = std::count_if(block.samples.begin(), block.samples.end(),
-                                     [](const Sample& one) { return one.starved; });
-  if (starved > 1) {
-    passes_ = std::min(passes_ * 2, most_passes);
+  for (const auto& set : sets_) {
+    if (const auto damage = set->damage(0); damage && !blocks.empty()) {
+      blocks.back().replay.outcome = Outcome::fault;
+      blocks.back().replay.evidence = *damage;
+      break;
+    }
   }
-  if (const auto damage = memory_.damage(0)) {
-    block.replay.outcome = Outcome::fault;
-    block.replay.evidence = *damage;
-  }
-  return block;
+  return blocks;
 }
 
-void Race::sample(std::size_t arm, Address counter, bool first, double seconds, Sample& result) {
-  auto& program = arms_[arm];
+void Race::sample(const Turn& turn, Sample& result) {
+  if (turn.chain.more == 0) {
+    const auto times = measure(turn, {turn.set});
+    result.latency_us = times.work_us;
+    result.flush_us = times.flush_us;
+    result.starved = times.starved;
+    return;
+  }
+  const auto fewer = numbers(0, turn.chain.fewer);
+  const auto more = numbers(turn.chain.fewer, turn.chain.more);
+  auto second = turn;
+  second.stamp += 2;
+  auto a = measure(turn, turn.more_first ? more : fewer);
+  auto b = measure(second, turn.more_first ? fewer : more);
+  if (turn.more_first) {
+    std::swap(a, b);
+  }
+  result.latency_us =
+      (b.work_us - a.work_us) / static_cast<double>(turn.chain.more - turn.chain.fewer);
+  result.flush_us = (a.flush_us + b.flush_us) / 2;
+  result.span_us = a.work_us + b.work_us + a.flush_us + b.flush_us;  // By the events.
+  result.starved = a.starved || b.starved;
+  if (result.latency_us <= 0) {
+    // One of the two was disturbed by more than a whole chain takes: no time at all.
+    result.starved = true;
+    result.latency_us = b.work_us / static_cast<double>(turn.chain.more);
+  }
+}
+
+Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& sets) {
+  auto& program = arms_[turn.arm];
   program.restore();
   scrub_shared(device_);
-  memory_.reset(arm);
-  for (unsigned pass = 0; pass < passes_; ++pass) {
-    flush_.enqueue();
+  for (const auto set : sets) {
+    sets_[set]->reset(turn.arm);
+    sets_[set]->touch();
   }
-  device_.record(start_);
-  for (std::size_t i = 0; i < program.launches(); ++i) {
-    program.launch(i);
+  stamps_->take(turn.stamp);
+  bracket_.enqueue([&] {
+    for (const auto set : sets) {
+      program.bind(sets_[set]->addresses(turn.arm));
+      for (std::size_t i = 0; i < program.launches(); ++i) {
+        program.launch(i);
+      }
+    }
+  });
+  stamps_->take(turn.stamp + 1);
+  for (const auto set : sets) {
+    if (!turn.first) {
+      sets_[set]->compare_outputs(turn.arm, turn.counter);
+    }
+    if (turn.keep) {
+      sets_[set]->keep_outputs(turn.arm);
+    }
   }
-  device_.record(stop_);
-  // Still busy with the flush: then nothing between the events waited for this processor.
-  result.starved = device_.driver().cuEventQuery(start_) == status_success;
-  if (first) {
-    memory_.keep_outputs(arm);
-  } else {
-    memory_.compare_outputs(arm, counter);
+  device_.wait(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                  std::chrono::duration<double>(turn.seconds)));
+  return bracket_.read();
+}
+
+std::vector<double> Race::launch_costs(std::size_t count) {
+  std::vector<double> costs;
+  for (std::size_t i = 0; i < count; ++i) {
+    bracket_.enqueue([this] { device_.launch("ouroboros_empty", 1, 32, 0); });
+    device_.wait(Clock::now() + patience);
+    costs.push_back(bracket_.read().work_us);
   }
-  device_.wait(Clock::now() +
-               std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));
-  result.latency_us = device_.microseconds(start_, stop_);
+  return costs;
 }
 
 }  // namespace ouroboros::cuda

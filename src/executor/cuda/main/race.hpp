@@ -3,76 +3,76 @@
 #include <memory>
 #include <vector>
 
+#include "executor/cuda/main/bracket.hpp"
 #include "executor/cuda/main/memory.hpp"
 #include "executor/cuda/main/program.hpp"
+#include "executor/cuda/main/stamps.hpp"
 #include "ouroboros/executor.hpp"
 
 namespace ouroboros::cuda {
 
-/// Evicts the L2 cache by reading a buffer twice its size, and leaves it clean: a write would leave
-/// lines whose write-back the next kernel pays for.
-class Flush {
- public:
-  explicit Flush(Device& device);
-
-  /// Enqueues one pass.
-  void enqueue() const;
-
- private:
-  Device& device_;
-  unsigned grid_;
-  std::uint64_t count_;  ///< 16-byte words.
-  Range buffer_;
-  Range sink_;
-};
-
-/// What a process measures of itself.
-struct Calibration {
-  double tick_ns = 0;
-  double empty_launch_us = 0;
-  double flush_us = 0;
-  double copy_gbps = 0;
-};
-
-Calibration calibrate(Device& device, const Flush& flush);
-
-/// Several plans of one signature that take turns on the same pages at the same addresses.
+/// Several plans of one signature that take turns on the same pages at the same addresses. There
+/// are several sets of such pages; all arms of a block meet the same one.
 class Race {
  public:
   struct Sample {
     double latency_us = 0;
+    double flush_us = 0;
+    double span_us = 0;
+    double clock_mhz = 0;
     bool starved = false;
     bool same_as_first = true;
   };
   struct Block {
     std::vector<Sample> samples;
+    Submission submission = Submission::stream;
     Replay replay;        ///< Anything but `returned` ended the block early.
     std::size_t arm = 0;  ///< Which did that.
   };
+  /// What to run: the arms in this order, on these pages.
+  struct Round {
+    std::size_t set = 0;
+    std::vector<std::size_t> order;
+    bool keep_last = false;  ///< The outputs of each arm's last run, not those of its first.
+  };
+  /// How many runs, each on a set of its own, stand between the events: first `fewer`, then `more`,
+  /// on other sets. A sample is the difference of the two, by run. Without: one run.
+  struct Chain {
+    std::size_t fewer = 0;
+    std::size_t more = 0;
+  };
 
-  /// Throws `LoadFailure`, and `Error{invalid_argument}` for plans of different signatures.
-  Race(Device& device, std::unique_ptr<Exchange> arena, std::vector<ArenaBuffer> buffers,
-       std::vector<LaunchPlan> arms);
+  /// `sets`: the buffers of each set. `padding`: bytes that are taken before all others, so that
+  /// these lie elsewhere. Throws `LoadFailure`, and `Error{invalid_argument}` for plans of different
+  /// signatures.
+  Race(Device& device, std::unique_ptr<Exchange> arena,
+       const std::vector<std::vector<ArenaBuffer>>& sets, std::vector<LaunchPlan> arms,
+       std::size_t padding);
 
   void upload();
-  Block run(const std::vector<std::size_t>& order, double seconds);
+  std::vector<Block> run(const std::vector<Round>& rounds, const Chain& chain, double seconds);
   void download(std::size_t arm) const;
-  Calibration calibrate() { return cuda::calibrate(device_, flush_); }
+
+  /// What an empty launch takes as arms are submitted now, again and again.
+  std::vector<double> launch_costs(std::size_t count);
 
  private:
+  class Turn;
+
   [[nodiscard]] std::vector<const LaunchPlan*> plans() const;
-  void sample(std::size_t arm, Address counter, bool first, double seconds, Sample& result);
+  void check(const std::vector<Round>& rounds, const Chain& chain) const;
+  void sample(const Turn& turn, Sample& result);
+  Bracket::Times measure(const Turn& turn, const std::vector<std::size_t>& sets);
 
   Device& device_;
+  std::unique_ptr<Range> padding_;
   std::unique_ptr<Exchange> arena_;
-  Modules modules_;
+  std::vector<std::unique_ptr<Modules>> modules_;  ///< Each arm's own: a copy lies elsewhere.
   std::vector<Program> arms_;
-  Memory memory_;
-  Flush flush_;
-  EventHandle start_;
-  EventHandle stop_;
+  std::vector<std::unique_ptr<Memory>> sets_;
+  std::unique_ptr<Stamps> stamps_;
+  Bracket bracket_;
   bool uploaded_ = false;
-  unsigned passes_ = 1;  ///< Of the flush: more where submitting the launches takes longer.
 };
 
 }  // namespace ouroboros::cuda

@@ -1,0 +1,147 @@
+#include "executor/cuda/calibration.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ouroboros/cuda_executor.hpp"
+
+namespace ouroboros::cuda {
+namespace {
+
+using nlohmann::json;
+using timing::Interval;
+
+constexpr double alpha = 0.05;
+constexpr double trim = 0.10;
+
+/// Elapsed times are whole ticks, up to the rounding of a float of milliseconds.
+constexpr double rounding_us = 0.5e-3;
+
+/// No memory moves data faster than its bus: more than this share of it is a wrong attribute.
+constexpr double most_of_peak = 1.05;
+
+Interval interval(const json& samples) {
+  return timing::trimmed_interval(samples.get<std::vector<double>>(), trim, alpha);
+}
+
+double tick_ns(std::vector<double> times_us) {
+  std::sort(times_us.begin(), times_us.end());
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 1; i < times_us.size(); ++i) {
+    if (const double step = times_us[i] - times_us[i - 1]; step > rounding_us) {
+      least = std::min(least, step);
+    }
+  }
+  return std::isfinite(least) ? least * 1e3 : 0;
+}
+
+/// Bandwidth from the time of so many bytes, launch cost subtracted.
+Interval gbps(const Interval& time_us, double launch_us, double bytes) {
+  const auto rate = [&](double us) { return bytes / (std::max(us - launch_us, 1e-3) * 1e3); };
+  return {rate(time_us.estimate), rate(time_us.high), rate(time_us.low)};
+}
+
+/// A kernel against itself: groups of four samples as blocks of ABBA or BAAB.
+Interval same_against_same(const std::vector<double>& times) {
+  timing::BlockOrder order(2, 0);
+  std::vector<double> logs;
+  for (std::size_t i = 0; i + 4 <= times.size(); i += 4) {
+    const bool swapped = order.next().front() == 1;
+    const double ratio =
+        timing::block_log_ratio(times[i], times[i + 3], times[i + 1], times[i + 2]);
+    logs.push_back(swapped ? -ratio : ratio);
+  }
+  const auto log_ratio = timing::trimmed_interval(logs, trim, alpha);
+  return {std::exp(-log_ratio.estimate), std::exp(-log_ratio.high), std::exp(-log_ratio.low)};
+}
+
+void add_curve(const json& points, double launch_us, Calibration& result) {
+  for (const auto& one : points) {
+    CopyPoint point;
+    one.at("reads").get_to(point.reads);
+    one.at("writes").get_to(point.writes);
+    one.at("bytes").get_to(point.bytes);
+    for (const auto& variant : one.at("us")) {
+      const auto rate = gbps(interval(variant), launch_us, static_cast<double>(point.bytes));
+      if (rate.estimate > point.gbps.estimate) {
+        point.gbps = rate;
+      }
+    }
+    auto& curve = result.copy_curve;
+    // The driver's copy competes with the kernel of the same mix and about the same size.
+    const auto rival = std::find_if(curve.begin(), curve.end(), [&](const CopyPoint& other) {
+      const double share = static_cast<double>(other.bytes) / static_cast<double>(point.bytes);
+      return other.reads == point.reads && other.writes == point.writes && share > 0.7 &&
+             share < 1.4;
+    });
+    if (rival == curve.end()) {
+      curve.push_back(point);
+    } else if (point.gbps.estimate > rival->gbps.estimate) {
+      *rival = point;
+    }
+  }
+}
+
+void add_peak(const json& measured, Calibration& result) {
+  const double clock_hz = measured.at("memory_clock_khz").get<double>() * 1e3;
+  const double bytes = measured.at("memory_bus_bits").get<double>() / 8;
+  result.peak_gbps = 2 * clock_hz * bytes * 1e-9;  // Two transfers a cycle.
+  if (result.peak_gbps == 0) {
+    result.notes.emplace_back(
+        "the driver does not say how fast the memory's clock is, or how wide its bus: there is no "
+        "peak bandwidth");
+    return;
+  }
+  double best = 0;
+  for (const auto& point : result.copy_curve) {
+    // What was written may still be in the cache when a kernel ends: reads alone are bounded.
+    if (point.writes == 0) best = std::max(best, point.gbps.estimate);
+  }
+  if (best > most_of_peak * result.peak_gbps) {
+    result.notes.push_back(
+        fmt::format("reads reach {:.0f} GB/s, more than the {:.0f} GB/s that the driver's figures "
+                    "for the memory allow: these are wrong, and there is no peak bandwidth",
+                    best, result.peak_gbps));
+    result.peak_gbps = 0;
+  }
+}
+
+}  // namespace
+
+Calibration calibration_from(const json& measured, const CudaDevice& device) {
+  Calibration result;
+  result.device = device.name;
+  result.driver_version = fmt::format("CUDA {}.{}", device.driver_version / 1000,
+                                      device.driver_version % 1000 / 10);
+  result.measured_at =
+      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  result.tick_ns = tick_ns(measured.at("tick_us"));
+  for (const auto& [name, samples] : measured.at("launch_us").items()) {
+    result.launch_us[name] = interval(samples);
+  }
+  result.flush_us = interval(measured.at("flush_us"));
+  measured.at("flush_bytes").get_to(result.flush_bytes);
+  for (const auto& one : measured.at("flush_sizes")) {
+    result.flush_sizes.push_back({one.at("bytes"), interval(one.at("copy_us"))});
+  }
+  result.clean_copy_us = interval(measured.at("clean_copy_us"));
+  result.dirty_copy_us = interval(measured.at("dirty_copy_us"));
+  result.hot_copy_us = interval(measured.at("hot_copy_us"));
+  measured.at("globaltimer_step_ns").get_to(result.globaltimer_step_ns);
+  add_curve(measured.at("curve"), result.launch_us.at("stream").estimate, result);
+  result.aa_speedup = same_against_same(measured.at("same_us"));
+  add_peak(measured, result);
+  if (result.globaltimer_step_ns > 200) {
+    result.notes.push_back(fmt::format(
+        "the device's other clock moves in steps of {:.0f} ns: clock frequencies of short samples "
+        "are coarse",
+        result.globaltimer_step_ns));
+  }
+  return result;
+}
+
+}  // namespace ouroboros::cuda

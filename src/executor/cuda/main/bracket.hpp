@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "executor/cuda/main/flush.hpp"
+#include "executor/cuda/main/gate.hpp"
+#include "executor/cuda/main/graph.hpp"
+#include "ouroboros/cuda_executor.hpp"
+
+namespace ouroboros::cuda {
+
+/// Times work on a cold, clean cache: a flush, an event, the work, an event. That the host did not
+/// keep the device waiting in between is checked each time.
+class Bracket {
+ public:
+  explicit Bracket(Device& device);
+
+  struct Times {
+    double work_us = 0;
+    double flush_us = 0;
+    bool starved = false;  ///< The device may have waited for the host inside the measurement.
+  };
+
+  /// Enqueues flush and work. `work` only enqueues.
+  void enqueue(const std::function<void()>& work);
+
+  /// What the last one took, once the stream has passed it.
+  [[nodiscard]] Times read() const;
+
+  [[nodiscard]] Submission submission() const noexcept { return submission_; }
+
+  /// Goes over to the next way of submission, if there is one.
+  void escalate() noexcept;
+
+  /// For calibration.
+  void use(Submission submission) noexcept { submission_ = submission; }
+
+ private:
+  Device& device_;
+  Flush flush_;
+  Gate gate_;
+  std::unique_ptr<Graph> graph_;
+  EventHandle flush_begins_;
+  EventHandle flush_ends_;
+  EventHandle start_;
+  EventHandle stop_;
+  Submission submission_ = Submission::stream;
+  bool starved_ = false;
+};
+
+}  // namespace ouroboros::cuda

@@ -1,0 +1,233 @@
+#include "executor/cuda/main/calibrate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "executor/cuda/main/bracket.hpp"
+#include "executor/cuda/main/module.hpp"
+#include "executor/cuda/main/stream_kernels.hpp"
+
+namespace ouroboros::cuda {
+namespace {
+
+using nlohmann::json;
+
+constexpr auto patience = std::chrono::seconds{30};
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+constexpr std::size_t probe_bytes = 16 * mebibyte;  ///< Of each side of the copy that tests a flush.
+constexpr unsigned threads = 256;
+constexpr unsigned blocks_each = 8;  ///< On a multiprocessor, of a kernel that stays.
+constexpr std::size_t curve_bytes[] = {mebibyte,       4 * mebibyte,   16 * mebibyte,
+                                       64 * mebibyte,  256 * mebibyte, 1024 * mebibyte};
+
+/// Memory to move, and what moves it.
+class Mover {
+ public:
+  Mover(Device& device, std::size_t most)
+      : device_(device), from_(device, most), to_(device, most), sink_(device, 4) {
+    const auto& driver = device.driver();
+    const auto text = stream_kernels_ptx();
+    driver.check(driver.cuModuleLoadData(&module_, text.c_str()), "loading the copy kernels");
+    from_.fill(from_.begin(), from_.end(), 0);
+    to_.fill(to_.begin(), to_.end(), 0);
+    device.wait(Clock::now() + patience);
+  }
+  ~Mover() { device_.driver().cuModuleUnload(module_); }
+  Mover(const Mover&) = delete;
+  Mover& operator=(const Mover&) = delete;
+
+  /// How a kernel covers its words: with as many threads as the device holds, which stay, or with
+  /// as many as there are words.
+  enum class Cover { stay, all };
+
+  /// Enqueues a move of about `bytes`, read and written together. Returns how many they are.
+  std::size_t move(const StreamMix& mix, std::size_t bytes, Cover cover) const {
+    const std::uint64_t streams = mix.reads + mix.writes;
+    std::uint64_t words = bytes / 16 / streams;
+    const std::uint64_t step = std::uint64_t{threads} * 4;
+    std::uint64_t grid = std::max<std::uint64_t>(words / step, 1);
+    if (cover == Cover::stay) {
+      grid = std::min<std::uint64_t>(grid, std::uint64_t{device_.multiprocessors()} * blocks_each);
+    }
+    words = std::max<std::uint64_t>(words / (grid * step), 1) * grid * step;
+    const Address from = from_.begin();
+    const Address to = to_.begin();
+    const Address sink = sink_.begin();
+    const void* parameters[] = {&from, &to, &words, &sink, nullptr};
+    LaunchConfiguration configuration;
+    configuration.grid[0] = static_cast<unsigned>(grid);
+    configuration.block[0] = threads;
+    configuration.stream = device_.stream();
+    device_.driver().check(
+        device_.driver().cuLaunchKernelEx(&configuration, function(mix),
+                                          const_cast<void**>(parameters), nullptr),
+        "moving memory");
+    return words * 16 * streams;
+  }
+
+  /// The driver's own copy of half of `bytes`, which is read and written.
+  std::size_t copy(std::size_t bytes) const {
+    device_.driver().check(device_.driver().cuMemcpyDtoDAsync(to_.begin(), from_.begin(), bytes / 2,
+                                                              device_.stream()),
+                           "the copy");
+    return bytes / 2 * 2;
+  }
+
+  /// Leaves written lines in the cache, as a memset that is meant to flush it does.
+  void dirty(std::size_t bytes) const {
+    to_.fill(to_.end() - std::min(bytes, to_.bytes()), to_.end(), 0);
+  }
+
+ private:
+  [[nodiscard]] FunctionHandle function(const StreamMix& mix) const {
+    FunctionHandle found = nullptr;
+    device_.driver().check(
+        device_.driver().cuModuleGetFunction(
+            &found, module_, fmt::format("ouroboros_move_{}_{}", mix.reads, mix.writes).c_str()),
+        "finding a copy kernel");
+    return found;
+  }
+
+  Device& device_;
+  Range from_;
+  Range to_;
+  Range sink_;
+  ModuleHandle module_ = nullptr;
+};
+
+/// Repeats a measurement. The first is a warm-up.
+template <typename Work>
+json repeat(Device& device, Bracket& bracket, std::size_t count, const Work& work) {
+  json times = json::array();
+  for (std::size_t i = 0; i <= count; ++i) {
+    bracket.enqueue(work);
+    device.wait(Clock::now() + patience);
+    if (i != 0) {
+      times.push_back(bracket.read().work_us);
+    }
+  }
+  return times;
+}
+
+/// The probe copy, behind `before` and without the bracket's own flush.
+template <typename Before>
+json probe(Device& device, const Mover& mover, std::size_t count, const Before& before) {
+  const auto start = device.make_event();
+  const auto stop = device.make_event();
+  json times = json::array();
+  for (std::size_t i = 0; i <= count; ++i) {
+    before();
+    device.record(start);
+    mover.move({1, 1}, 2 * probe_bytes, Mover::Cover::stay);
+    device.record(stop);
+    device.wait(Clock::now() + patience);
+    if (i != 0) {
+      times.push_back(device.microseconds(start, stop));
+    }
+  }
+  return times;
+}
+
+json flushes(Device& device, const Mover& mover) {
+  json sizes = json::array();
+  for (const unsigned l2_sizes : {1U, 2U, 4U, 8U}) {
+    const Flush flush(device, l2_sizes);
+    sizes.push_back({{"bytes", flush.bytes()},
+                     {"copy_us", probe(device, mover, 32, [&] { flush.enqueue(); })}});
+  }
+  return sizes;
+}
+
+double timer_step_ns(Device& device) {
+  const Range out(device, sizeof(std::uint64_t));
+  device.launch("ouroboros_step", 1, 1, 0, out.begin());
+  device.wait(Clock::now() + patience);
+  std::uint64_t step = 0;
+  device.driver().check(device.driver().cuMemcpyDtoH(&step, out.begin(), sizeof step),
+                        "cuMemcpyDtoH");
+  return static_cast<double>(step);
+}
+
+json curve(Device& device, Bracket& bracket, const Mover& mover, std::size_t most) {
+  json points = json::array();
+  for (const auto& mix : stream_mixes) {
+    for (const auto bytes : curve_bytes) {
+      if (bytes > most) {
+        continue;
+      }
+      const std::size_t count = bytes > 256 * mebibyte ? 8 : 16;
+      std::size_t moved = 0;
+      json variants = json::array();
+      for (const auto cover : {Mover::Cover::stay, Mover::Cover::all}) {
+        variants.push_back(repeat(device, bracket, count,
+                                  [&] { moved = mover.move(mix, bytes, cover); }));
+      }
+      points.push_back({{"reads", mix.reads},
+                        {"writes", mix.writes},
+                        {"bytes", moved},
+                        {"us", std::move(variants)}});
+      if (mix.reads == 1 && mix.writes == 1) {
+        const auto times =
+            repeat(device, bracket, count, [&] { moved = mover.copy(bytes); });
+        points.push_back({{"reads", 1}, {"writes", 1}, {"bytes", moved}, {"us", json::array({times})}});
+      }
+    }
+  }
+  return points;
+}
+
+}  // namespace
+
+json calibrate(Device& device) {
+  const std::size_t most =
+      std::clamp<std::size_t>(device.free_bytes() / 8, 4 * probe_bytes, 1024 * mebibyte);
+  Bracket bracket(device);
+  const Mover mover(device, most);
+  // Clocks rise while nothing depends on them.
+  for (int i = 0; i < 32; ++i) {
+    bracket.enqueue([&] { mover.move({1, 1}, 64 * mebibyte, Mover::Cover::stay); });
+    device.wait(Clock::now() + patience);
+  }
+  json result;
+  for (const auto& [name, submission] : {std::pair{"stream", Submission::stream},
+                                         std::pair{"gate", Submission::gate},
+                                         std::pair{"graph", Submission::graph}}) {
+    bracket.use(submission);
+    result["launch_us"][name] = repeat(device, bracket, 64, [&] {
+      device.launch("ouroboros_empty", 1, 32, 0);
+    });
+  }
+  bracket.use(Submission::stream);
+  json flush_us = json::array();
+  json steps = json::array();
+  for (std::size_t i = 0; i < 128; ++i) {
+    // Of many lengths, so that the clock's step shows.
+    bracket.enqueue([&] { mover.move({1, 1}, mebibyte + i * 65536, Mover::Cover::stay); });
+    device.wait(Clock::now() + patience);
+    const auto times = bracket.read();
+    flush_us.push_back(times.flush_us);
+    steps.push_back(times.work_us);
+  }
+  result["flush_us"] = flush_us;
+  result["tick_us"] = steps;
+  const Flush flush(device);
+  result["flush_bytes"] = flush.bytes();
+  result["flush_sizes"] = flushes(device, mover);
+  result["clean_copy_us"] = probe(device, mover, 64, [&] { flush.enqueue(); });
+  result["dirty_copy_us"] =
+      probe(device, mover, 64, [&] { mover.dirty(2 * device.l2_bytes()); });
+  result["hot_copy_us"] = probe(device, mover, 64, [] {});
+  result["globaltimer_step_ns"] = timer_step_ns(device);
+  result["curve"] = curve(device, bracket, mover, most);
+  // The caller tosses the coins: here the order is the plain one, sample by sample.
+  result["same_us"] = repeat(device, bracket, 128, [&] {
+    mover.move({1, 1}, 64 * mebibyte, Mover::Cover::stay);
+  });
+  result["memory_clock_khz"] = device.description().at("memory_clock_khz");
+  result["memory_bus_bits"] = device.description().at("memory_bus_bits");
+  return result;
+}
+
+}  // namespace ouroboros::cuda

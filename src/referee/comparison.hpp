@@ -1,0 +1,40 @@
+#pragma once
+
+#include <vector>
+
+#include "referee/race.hpp"
+#include "referee/recording.hpp"
+
+namespace ouroboros::referee {
+
+/// The candidate against one baseline, look by look.
+class Comparison {
+ public:
+  /// `method`: how the blocks were measured. `seed`: of the sign-flip test.
+  Comparison(std::size_t candidate, std::size_t baseline, const Race::Method& method,
+             const Options& options, std::uint64_t seed);
+
+  /// Takes a look at all blocks so far. Returns whether it may stop.
+  bool look(const Recording& recording);
+
+  /// Writes what was found. Guards that fired are added to `flags`, remembering to `findings`.
+  void report(const Recording& recording, BaselineTiming& record, std::vector<std::string>& flags,
+              std::vector<Finding>& findings) const;
+
+ private:
+  [[nodiscard]] timing::Interval shifted(const std::vector<timing::Block>& blocks,
+                                         timing::Interval log_ratio) const;
+
+  std::size_t candidate_;
+  std::size_t baseline_;
+  Race::Method method_;
+  const Options& options_;
+  std::uint64_t seed_;
+  std::vector<double> log_ratios_;
+  timing::Look look_;
+};
+
+/// exp(-x): a log-ratio of times as a speed-up.
+[[nodiscard]] timing::Interval speedup(const timing::Interval& log_ratio);
+
+}  // namespace ouroboros::referee

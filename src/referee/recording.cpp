@@ -1,0 +1,52 @@
+#include "referee/recording.hpp"
+
+#include "ouroboros/error.hpp"
+
+namespace ouroboros::referee {
+namespace {
+
+constexpr std::size_t least_blocks = 4;  // What the statistics need, whatever the budget.
+
+// So many blocks may be void for each that is wanted: a machine on which more are is given up.
+constexpr int most_runs = 2;
+
+}  // namespace
+
+Recording::Recording(Race& race, const Options& options)
+    : race_(race), options_(options), filter_(race.method().bands) {}
+
+bool Recording::spent() const {
+  const auto& plan = options_.timing;
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  return static_cast<int>(blocks_.size()) >= plan.looks.back() ||
+         (seconds > plan.budget_seconds && blocks_.size() >= least_blocks) ||
+         filter_.seen() >= most_runs * plan.looks.back();
+}
+
+void Recording::extend_to(std::size_t count) {
+  while (blocks_.size() < count && !spent()) {
+    auto more = race_.run_blocks(count - blocks_.size());
+    if (race_.failure()) {
+      return;
+    }
+    for (auto& block : more) {
+      if (filter_.admit(block) == timing::Void::none) {
+        blocks_.push_back(std::move(block));
+      }
+    }
+    if (filter_.unstable()) {
+      throw Error(ErrorCode::unstable,
+                  "the machine does not hold still, so that nothing can be measured on it (is "
+                  "something else running on this GPU?): " +
+                      filter_.why());
+    }
+  }
+  if (blocks_.size() < least_blocks && spent()) {
+    throw Error(ErrorCode::unstable,
+                "this GPU cannot be kept supplied with work, so that nothing can be measured: " +
+                    filter_.why());
+  }
+}
+
+}  // namespace ouroboros::referee

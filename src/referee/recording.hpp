@@ -1,0 +1,35 @@
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "referee/race.hpp"
+
+namespace ouroboros::referee {
+
+/// The blocks of one race that count. Which do not is decided without looking at the ratio.
+class Recording {
+ public:
+  /// `race` is warmed up.
+  Recording(Race& race, const Options& options);
+
+  /// Adds blocks until `count` of them count, or until no more may be run: because a candidate
+  /// misbehaved, or the budget is spent. Throws `Error{unstable}` on a machine on which nothing can
+  /// be measured.
+  void extend_to(std::size_t count);
+
+  [[nodiscard]] const std::vector<timing::Block>& blocks() const noexcept { return blocks_; }
+  [[nodiscard]] const timing::BlockFilter& filter() const noexcept { return filter_; }
+
+  /// Whether no further block may be run.
+  [[nodiscard]] bool spent() const;
+
+ private:
+  Race& race_;
+  const Options& options_;
+  timing::BlockFilter filter_;
+  std::vector<timing::Block> blocks_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace ouroboros::referee

@@ -91,25 +91,25 @@ ordered_json sequential(int runs, ordered_json& summary) {
     const Noise noise = noise_of(spread);
     const std::string at = "_spread_" + percent_key(spread);
     for (const double win : {0.0, 0.005, 0.01, 0.02}) {
-      for (const timing::Mode mode : {timing::Mode::screen, timing::Mode::report}) {
+      for (const timing::Mode mode : {timing::Mode::decide, timing::Mode::report}) {
         const Tally tally = simulate(noise, -win, plan, mode, runs, kSeed);
-        const bool screen = mode == timing::Mode::screen;
+        const bool decide = mode == timing::Mode::decide;
         ordered_json row = {
-            {"spread", spread}, {"true_win", win}, {"mode", screen ? "screen" : "report"}};
+            {"spread", spread}, {"true_win", win}, {"mode", decide ? "decide" : "report"}};
         row.update(to_json(tally));
         const std::string win_key = "win_" + percent_key(win) + at;
-        if (win == 0.0 && screen) {
+        if (win == 0.0 && decide) {
           const double naive = ouroboros_test::naive_false_decisions(noise, plan, runs, kSeed);
           row["naive_false_decisions"] = naive;
           summary["false_decisions" + at] = tally.share(tally.faster + tally.slower);
           summary["false_decisions_naive" + at] = naive;
-        } else if (screen) {
+        } else if (decide) {
           summary["blocks_" + win_key] = tally.blocks / tally.runs;
           summary["found_" + win_key] = tally.share(tally.faster);
         }
         if (win == 0.02) {
           // Positive: the win is overstated, in percentage points.
-          summary[std::string(screen ? "screen" : "report") + "_optimism_points_" + win_key] =
+          summary[std::string(decide ? "decide" : "report") + "_optimism_points_" + win_key] =
               -100.0 * tally.error / tally.runs;
         }
         rows.push_back(row);

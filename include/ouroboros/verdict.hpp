@@ -100,7 +100,7 @@ struct TimedCell {
 struct Timing {
   bool ran = false;
   std::string clock;  ///< "host_processor_time" (see Replay::elapsed) or "device_events".
-  std::string mode;   ///< "screen" or "report".
+  std::string mode;   ///< "screen", "decide" or "report"; see timing::Mode.
   std::vector<TimedCell> cells;
   std::map<std::string, double> geomean_speedup;  ///< By baseline, over cells.
 };

@@ -166,7 +166,7 @@ TimingOutcome time(const Problem& problem, const Compiled& compiled, std::uint64
   TimingOutcome outcome;
   outcome.record.clock =
       device::serves(compiled.candidate.language) ? "device_events" : "host_processor_time";
-  outcome.record.mode = options.mode == timing::Mode::screen ? "screen" : "report";
+  outcome.record.mode = timing::to_string(options.mode);
   const auto dtypes = judged_dtypes(problem, compiled, options);
   const auto& cells = timed_cells(problem, compiled);
   if (dtypes.empty() || cells.empty()) {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "ouroboros/timing.hpp"
+#include "timing/contrast.hpp"
 #include "timing/require.hpp"
 
 namespace ouroboros::timing {
@@ -65,11 +65,6 @@ Decision supported(const Interval& interval, double minimum_effect) {
 std::span<const int> looks_of(const Plan& plan, Mode mode) {
   const std::span<const int> looks = plan.looks;
   return mode == Mode::screen ? looks.first(1) : looks;
-}
-
-Interval unbounded() {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  return {0.0, -infinity, infinity};
 }
 
 }  // namespace

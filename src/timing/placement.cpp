@@ -18,8 +18,8 @@ double mean(std::span<const double> values) {
   return sum / static_cast<double>(values.size());
 }
 
-/// Variance of the mean of values of which neighbours share a block.
-double variance_of_mean(std::span<const double> values) {
+/// Standard error of the mean of values of which neighbours share a block.
+double standard_error(std::span<const double> values) {
   const auto count = static_cast<double>(values.size());
   const double centre = mean(values);
   double variance = 0.0;
@@ -29,7 +29,25 @@ double variance_of_mean(std::span<const double> values) {
     variance += here * here;
     if (i + 1 < values.size()) covariance += here * (values[i + 1] - centre);
   }
-  return (variance + 2.0 * std::max(0.0, covariance)) / (count * (count - 1.0));
+  return std::sqrt((variance + 2.0 * std::max(0.0, covariance)) / (count * (count - 1.0)));
+}
+
+/// Interval of a variance that is a mean of squares: symmetric in its logarithm, as such means are
+/// more nearly than in themselves.
+Interval variance_interval(std::span<const double> squares) {
+  const double variance = mean(squares);
+  if (!(variance > 0.0)) return {};
+  const double t =
+      student_t_quantile(1.0 - 0.5 * kAlpha, static_cast<double>(squares.size()) - 1.0);
+  const double factor = std::exp(t * standard_error(squares) / variance);
+  return {variance, variance / factor, variance * factor};
+}
+
+/// Of the difference of two, from their own limits (MOVER: Zou and Donner, 2008).
+Interval difference(const Interval& a, const Interval& b) {
+  const double estimate = a.estimate - b.estimate;
+  return {estimate, estimate - std::hypot(a.estimate - a.low, b.high - b.estimate),
+          estimate + std::hypot(a.high - a.estimate, b.estimate - b.low)};
 }
 
 }  // namespace
@@ -64,12 +82,9 @@ Placement placement(std::span<const Block> blocks, std::size_t arm, double offse
   if (!noise.empty()) result.within_sd = std::sqrt(mean(noise));
   if (across.size() < kFewestChanges) return result;
 
-  const double variance = mean(across) - mean(noise);
-  const double error = std::sqrt(variance_of_mean(across) + variance_of_mean(noise));
-  const double half_width =
-      error * student_t_quantile(1.0 - 0.5 * kAlpha, static_cast<double>(across.size()) - 1.0);
+  const Interval variance = difference(variance_interval(across), variance_interval(noise));
   const auto sd = [](double value) { return std::sqrt(std::max(0.0, value)); };
-  result.sd = {sd(variance), sd(variance - half_width), sd(variance + half_width)};
+  result.sd = {sd(variance.estimate), sd(variance.low), sd(variance.high)};
   result.fired = result.sd.low > 0.0;
   return result;
 }

@@ -153,8 +153,8 @@ class OUROBOROS_API BlockFilter {
 /// more than for the baseline.
 struct MemoryTest {
   bool fired = false;  ///< Both intervals lie below -0.5 %: the candidate remembers.
-  /// Mean over blocks of [ln second - ln first] of the candidate less that of the baseline. Holds
-  /// half of the carry-over contrast (baseline less candidate) as well.
+  /// Mean over blocks of [ln second - ln first] of the candidate less that of the baseline. With
+  /// n arms it holds 1/n of the carry-over contrast (baseline less candidate) as well.
   Interval paired;
   /// The same from the blocks in which the arm is not in the middle, so that it never follows
   /// itself: free of carry-over, but wider.
@@ -176,7 +176,7 @@ struct CarryOver {
   /// difference is free of them.
   Interval candidate;
   Interval baseline;
-  Interval difference;  ///< Candidate less baseline. Pulls the log-ratio by a quarter of itself.
+  Interval difference;  ///< Candidate less baseline. With n arms 1/(2n) of it is in the log-ratio.
 };
 
 [[nodiscard]] OUROBOROS_API CarryOver carry_over(std::span<const Block> blocks,

@@ -14,8 +14,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "../tests/cpp/timing_simulation.hpp"
+#include "../tests/cpp/trace_simulation.hpp"
 
 namespace {
 
@@ -91,26 +93,30 @@ ordered_json sequential(int runs, ordered_json& summary) {
     const Noise noise = noise_of(spread);
     const std::string at = "_spread_" + percent_key(spread);
     for (const double win : {0.0, 0.005, 0.01, 0.02}) {
-      for (const timing::Mode mode : {timing::Mode::screen, timing::Mode::report}) {
+      for (const timing::Mode mode :
+           {timing::Mode::screen, timing::Mode::decide, timing::Mode::report}) {
         const Tally tally = simulate(noise, -win, plan, mode, runs, kSeed);
-        const bool screen = mode == timing::Mode::screen;
-        ordered_json row = {
-            {"spread", spread}, {"true_win", win}, {"mode", screen ? "screen" : "report"}};
+        const bool decide = mode == timing::Mode::decide;
+        const std::string name(timing::to_string(mode));
+        ordered_json row = {{"spread", spread}, {"true_win", win}, {"mode", name}};
         row.update(to_json(tally));
         const std::string win_key = "win_" + percent_key(win) + at;
-        if (win == 0.0 && screen) {
+        if (win == 0.0 && decide) {
           const double naive = ouroboros_test::naive_false_decisions(noise, plan, runs, kSeed);
           row["naive_false_decisions"] = naive;
           summary["false_decisions" + at] = tally.share(tally.faster + tally.slower);
           summary["false_decisions_naive" + at] = naive;
-        } else if (screen) {
+        } else if (decide) {
           summary["blocks_" + win_key] = tally.blocks / tally.runs;
           summary["found_" + win_key] = tally.share(tally.faster);
         }
+        if (mode == timing::Mode::screen) {
+          summary[win == 0.0 ? "screen_false_decisions" + at : "screen_found_" + win_key] =
+              tally.share(tally.faster + (win == 0.0 ? tally.slower : 0));
+        }
         if (win == 0.02) {
           // Positive: the win is overstated, in percentage points.
-          summary[std::string(screen ? "screen" : "report") + "_optimism_points_" + win_key] =
-              -100.0 * tally.error / tally.runs;
+          summary[name + "_optimism_points_" + win_key] = -100.0 * tally.error / tally.runs;
         }
         rows.push_back(row);
       }
@@ -177,6 +183,66 @@ ordered_json gates(int runs, ordered_json& summary) {
   return rows;
 }
 
+/// How often guards fire on synthetic traces: on honest noise, and where one effect is in.
+ordered_json guards(int runs, ordered_json& summary) {
+  using ouroboros_test::TraceTruth;
+  struct Effect {
+    std::string_view name;
+    TraceTruth truth;
+  };
+  const auto effect = [](std::string_view name, auto&& change) {
+    Effect result{name, {}};
+    change(result.truth);
+    return result;
+  };
+  const std::vector<Effect> effects = {
+      effect("none", [](TraceTruth&) {}),
+      effect("memory_3", [](TraceTruth& t) { t.memory = {-0.03}; }),
+      effect("memory_3_of_both", [](TraceTruth& t) { t.memory = {-0.03, -0.03}; }),
+      effect("kappa_4", [](TraceTruth& t) { t.kappa = {0.04}; }),
+      effect("kappa_4_of_both", [](TraceTruth& t) { t.kappa = {0.04, 0.04}; }),
+      effect("clock_0_6", [](TraceTruth& t) { t.clock = {-0.006}; }),
+      effect("placement_1", [](TraceTruth& t) { t.placement = 0.01; }),
+      effect("win_1", [](TraceTruth& t) { t.log_time = {-0.01}; }),
+  };
+  ordered_json rows = ordered_json::array();
+  double worst = 0.0;
+  for (const Effect& of : effects) {
+    for (const std::size_t arms : {std::size_t{2}, std::size_t{4}}) {
+      for (const int blocks : {16, 32, 64}) {
+        for (const double spread : {0.003, 0.01, 0.03}) {
+          TraceTruth truth = of.truth;
+          truth.arms = arms;
+          truth.noise.spread = spread;
+          const auto rates = ouroboros_test::guard_rates(truth, blocks, runs, kSeed);
+          rows.push_back({{"effect", of.name},
+                          {"arms", arms},
+                          {"blocks", blocks},
+                          {"spread", spread},
+                          {"unstable", rates.unstable},
+                          {"memory", rates.memory},
+                          {"memory_paired_alone", rates.memory_paired},
+                          {"carry_over", rates.carry_over},
+                          {"clock_confounded", rates.cycles},
+                          {"placement", rates.placement},
+                          {"multimodal", rates.multimodal},
+                          {"contradicted", rates.contradicted},
+                          {"coverage_of_99_carry_over", rates.carry_over_held},
+                          {"coverage_of_99_memory", rates.apart_held},
+                          {"coverage_of_95_placement", rates.placement_held},
+                          {"median_placement_sd", rates.placement_sd}});
+          if (of.name == "none") {
+            worst = std::max({worst, rates.unstable, rates.memory, rates.carry_over, rates.cycles,
+                              rates.placement, rates.multimodal, rates.contradicted});
+          }
+        }
+      }
+    }
+  }
+  summary["guard_fires_on_honest_noise_most"] = worst;
+  return rows;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -191,6 +257,8 @@ int main(int argc, char** argv) {
   data["coverage"] = coverage(runs, summary);
   data["autocorrelation"] = autocorrelation(runs, summary);
   data["gate"] = gates(runs, summary);
+  constexpr int share_for_guards = 10;
+  data["guards"] = guards(std::max(1, runs / share_for_guards), summary);
   const Noise noise;
   const ordered_json result = {{"benchmark", "statistics"},
                                {"summary", summary},

@@ -17,7 +17,7 @@ namespace ouroboros::bindings {
 namespace {
 
 constexpr std::array stage_names = {"compile", "sweep", "time", "gate"};
-constexpr std::array mode_names = {"screen", "report"};
+constexpr std::array mode_names = {"screen", "decide", "report"};
 
 template <class Enum, std::size_t N>
 Enum parse(const std::array<const char*, N>& names, const std::string& text, const char* what) {
@@ -149,7 +149,8 @@ void bind_options(py::module_& module) {
           [](Options& o, const std::string& text) {
             o.mode = parse<timing::Mode>(mode_names, text, "mode");
           },
-          "When timing stops: \"screen\" on any decision, \"report\" on precision.")
+          "When timing stops: \"screen\" at the first look, \"decide\" on any decision, \"report\" "
+          "on precision.")
       .def_readwrite("timing", &Options::timing)
       .def_readwrite("gate", &Options::gate)
       .def_readwrite("device", &Options::device)

@@ -44,7 +44,7 @@ struct Options {
   Limits limits;
   std::vector<DType> dtypes;          ///< Empty: those of the problem that the candidate exports.
   std::optional<std::uint64_t> seed;  ///< Empty: secret, from the system; revealed in the verdict.
-  timing::Mode mode = timing::Mode::screen;
+  timing::Mode mode = timing::Mode::decide;
   timing::Plan timing;
   timing::GateRule gate;
   DeviceOptions device;

@@ -12,4 +12,5 @@
 #include "ouroboros/problem.hpp"
 #include "ouroboros/referee.hpp"
 #include "ouroboros/timing.hpp"
+#include "ouroboros/trace.hpp"
 #include "ouroboros/verdict.hpp"

@@ -37,7 +37,10 @@ struct Plan {
 
 /// When to stop.
 enum class Mode : std::uint8_t {
-  screen,  ///< On any decision.
+  /// After the first planned look, which is the only one and has all of alpha: a reward for many
+  /// candidates at a fixed price.
+  screen,
+  decide,  ///< On any decision.
   report,  ///< On precision: half-width at most max(half_width, |estimate|/4).
 };
 
@@ -49,6 +52,8 @@ enum class Decision : std::uint8_t {
   undecided,  ///< Not yet enough blocks.
 };
 
+/// The name as it stands in JSON and in options, e.g. "decide".
+[[nodiscard]] OUROBOROS_API std::string_view to_string(Mode mode) noexcept;
 [[nodiscard]] OUROBOROS_API std::string_view to_string(Decision decision) noexcept;
 
 /// The order of arms in one block: a uniform random permutation followed by its mirror image.
@@ -92,7 +97,8 @@ struct TrimmedMean {
 struct Look {
   Decision decision = Decision::undecided;
   bool stop = false;
-  /// Of candidate over baseline; negative is faster. At confidence 1 - alpha / (number of looks).
+  /// Of candidate over baseline; negative is faster. At confidence 1 - alpha / (number of looks),
+  /// where `screen` has one look.
   /// Unbounded (-inf to +inf) between looks and below 4 blocks, where nothing may be concluded.
   Interval log_ratio;
   int blocks = 0;
@@ -102,7 +108,8 @@ struct Look {
 
 /// Judges the log-ratios of blocks at the planned looks only: call after every block.
 /// The result is `undecided` between looks. `budget_spent` forces a final answer, and so does the
-/// last planned look; more blocks than that are refused.
+/// last look that the mode takes (with `screen` the first planned one, otherwise the last); more
+/// blocks than that are refused.
 ///
 /// While the lag-1 autocorrelation exceeds 0.2 and at least 16 values are left, neighbouring blocks
 /// are replaced by their mean.

@@ -595,7 +595,7 @@ class Options:
     @property
     def mode(self) -> str:
         """
-        When timing stops: "screen" on any decision, "report" on precision.
+        When timing stops: "screen" at the first look, "decide" on any decision, "report" on precision.
         """
     @mode.setter
     def mode(self, arg1: str) -> None: ...

@@ -53,6 +53,7 @@ class Mode(str, Enum):
     """When timing stops."""
 
     screen = "screen"
+    decide = "decide"
     report = "report"
 
 
@@ -121,7 +122,7 @@ def judge(
     ] = None,
     until: Annotated[Stage, typer.Option(help="How far to judge.")] = Stage.time,
     gate: Annotated[bool, typer.Option("--gate", help="And the stability gate.")] = False,
-    mode: Annotated[Mode, typer.Option(help="When timing stops.")] = Mode.screen,
+    mode: Annotated[Mode, typer.Option(help="When timing stops.")] = Mode.decide,
     dtype: Annotated[
         list[str] | None, typer.Option(help="Judge this element type only; may be repeated.")
     ] = None,

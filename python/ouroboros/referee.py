@@ -42,7 +42,7 @@ from ouroboros.verdict import (
 __all__ = ["ProblemLike", "Referee", "Source", "Stage", "StageOutcome", "verify"]
 
 Stage: TypeAlias = Literal["compile", "sweep", "time", "gate"]
-Mode: TypeAlias = Literal["screen", "report"]
+Mode: TypeAlias = Literal["screen", "decide", "report"]
 
 Source: TypeAlias = str | bytes | os.PathLike[str]
 """A source text, or the path of a file. A `str` of one line is a path when it ends in .cpp, .cc,
@@ -86,7 +86,7 @@ class Referee:
         until: Stage = "time",
         dtypes: Sequence[str] = (),
         seed: int | None = None,
-        mode: Mode = "screen",
+        mode: Mode = "decide",
         baselines: Sequence[str | Baseline] | None = None,
         limits: Limits | Mapping[str, float] | None = None,
         timing: TimingPlan | Mapping[str, Any] | None = None,
@@ -104,7 +104,8 @@ class Referee:
             until: How far to judge: "compile", "sweep" (correctness), "time" or "gate".
             dtypes: Element types to judge; empty for those that the candidate exports.
             seed: Seed of the cases. None takes a secret one, which the verdict reveals.
-            mode: When timing stops: "screen" on any decision, "report" on precision.
+            mode: When timing stops: "screen" at the first look, "decide" on any decision,
+                "report" on precision.
             baselines: What to time against: "eager", "compile", on a GPU "max-autotune", or a
                 `Baseline`; None for all of these.
             limits: What a candidate may use, e.g. ``{"replay_seconds": 1.0}``.
@@ -370,7 +371,7 @@ def verify(
     dtypes: Sequence[str] | None = None,
     until: Stage = "time",
     seed: int | None = None,
-    mode: Mode = "screen",
+    mode: Mode = "decide",
     gate: bool | GateRule | Mapping[str, float] = False,
     baselines: Sequence[str | Baseline] | None = None,
     limits: Limits | Mapping[str, float] | None = None,
@@ -396,7 +397,8 @@ def verify(
             that the candidate exports.
         until: How far to judge: "compile", "sweep" (correctness), "time" or "gate".
         seed: Seed of the cases. None takes a secret one, which the verdict reveals.
-        mode: When timing stops: "screen" on any decision, "report" on precision.
+        mode: When timing stops: "screen" at the first look, "decide" on any decision,
+            "report" on precision.
         gate: Whether to run the stability gate as well, or its rule.
         baselines: What to time against: "eager", "compile", on a GPU "max-autotune", or a
             `Baseline`; None for all of these.

@@ -278,7 +278,7 @@ class Timing(_Record):
     clock: str
     """The clock that was used: "host_processor_time" or "device_events"."""
     mode: str
-    """"screen" or "report"."""
+    """"screen", "decide" or "report"."""
     cells: tuple[TimedCell, ...]
     """The timed shapes."""
     geomean_speedup: dict[str, Number]

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "ouroboros/timing.hpp"
+#include "timing/contrast.hpp"
 #include "timing/require.hpp"
 
 namespace ouroboros::timing {
@@ -61,12 +61,25 @@ Decision supported(const Interval& interval, double minimum_effect) {
   return Decision::undecided;
 }
 
-Interval unbounded() {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  return {0.0, -infinity, infinity};
+/// The looks that a mode takes of those that are planned.
+std::span<const int> looks_of(const Plan& plan, Mode mode) {
+  const std::span<const int> looks = plan.looks;
+  return mode == Mode::screen ? looks.first(1) : looks;
 }
 
 }  // namespace
+
+std::string_view to_string(Mode mode) noexcept {
+  switch (mode) {
+    case Mode::screen:
+      return "screen";
+    case Mode::decide:
+      return "decide";
+    case Mode::report:
+      return "report";
+  }
+  return "unknown";
+}
 
 std::string_view to_string(Decision decision) noexcept {
   switch (decision) {
@@ -87,17 +100,18 @@ std::string_view to_string(Decision decision) noexcept {
 Look look(std::span<const double> block_log_ratios, const Plan& plan, Mode mode,
           bool budget_spent) {
   require_valid(plan);
-  require(block_log_ratios.size() <= static_cast<std::size_t>(plan.looks.back()),
-          "more blocks than the last planned look: the plan's levels do not cover them");
+  const std::span<const int> looks = looks_of(plan, mode);
+  require(block_log_ratios.size() <= static_cast<std::size_t>(looks.back()),
+          "more blocks than the last look: the plan's levels do not cover them");
   require_finite(block_log_ratios);
   const int blocks = static_cast<int>(block_log_ratios.size());
-  const bool planned = std::binary_search(plan.looks.begin(), plan.looks.end(), blocks);
+  const bool planned = std::binary_search(looks.begin(), looks.end(), blocks);
 
   Look result;
   result.blocks = blocks;
   result.log_ratio = unbounded();
   if (!planned && !budget_spent) return result;
-  const bool last = budget_spent || blocks == plan.looks.back();
+  const bool last = budget_spent || blocks == looks.back();
   if (block_log_ratios.size() < kFewestValues) {
     result.decision = Decision::ambiguous;
     result.stop = true;
@@ -114,7 +128,7 @@ Look look(std::span<const double> block_log_ratios, const Plan& plan, Mode mode,
   // An answer forced between two looks takes the place of the next one, so that never more looks
   // are taken than alpha is split over.
   result.log_ratio =
-      trimmed_interval(values, plan.trim, plan.alpha / static_cast<double>(plan.looks.size()));
+      trimmed_interval(values, plan.trim, plan.alpha / static_cast<double>(looks.size()));
 
   const Decision decision = supported(result.log_ratio, plan.minimum_effect);
   const double half_width = 0.5 * (result.log_ratio.high - result.log_ratio.low);

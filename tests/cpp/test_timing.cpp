@@ -306,7 +306,7 @@ TEST_CASE("each look uses its share of alpha and the degrees of freedom that are
   const timing::Plan plan;
   for (const auto& [blocks, multiplier] : multipliers) {
     const std::vector<double> values = alternating(blocks, 0.003, 0.05);
-    const timing::Look at = timing::look(values, plan, Mode::screen, false);
+    const timing::Look at = timing::look(values, plan, Mode::decide, false);
     INFO(blocks << " blocks");
     CHECK(at.blocks == static_cast<int>(blocks));
     CHECK_FALSE(at.merged_pairs);
@@ -323,7 +323,7 @@ TEST_CASE("verdicts at a look, by hand", "[timing]") {
   const timing::Plan plan;
   // 16 blocks of centre +- 0.01: standard error 0.01 sqrt(16/15) 4/14, half-width 0.0088888.
   const auto decide = [&](double centre, double spread = 0.01) {
-    return timing::look(alternating(16, centre, spread), plan, Mode::screen, false);
+    return timing::look(alternating(16, centre, spread), plan, Mode::decide, false);
   };
   CHECK(decide(-0.0089).decision == Decision::faster);
   CHECK(decide(-0.0088).decision == Decision::undecided);
@@ -344,7 +344,7 @@ TEST_CASE("verdicts at a look, by hand", "[timing]") {
 
 TEST_CASE("identical samples give a point, not a fault", "[timing]") {
   const timing::Plan plan;
-  const timing::Look none = timing::look(std::vector<double>(16, 0.0), plan, Mode::screen, false);
+  const timing::Look none = timing::look(std::vector<double>(16, 0.0), plan, Mode::decide, false);
   CHECK(none.decision == Decision::same);
   CHECK(none.lag1_autocorrelation == 0.0);
   const timing::Look some = timing::look(std::vector<double>(16, -0.5), plan, Mode::report, false);
@@ -356,7 +356,7 @@ TEST_CASE("nothing is decided between looks", "[timing]") {
   const timing::Plan plan;
   for (std::size_t blocks = 0; blocks <= 256; ++blocks) {
     const bool planned = std::count(plan.looks.begin(), plan.looks.end(), blocks) == 1;
-    for (const Mode mode : {Mode::screen, Mode::report}) {
+    for (const Mode mode : {Mode::decide, Mode::report}) {
       const timing::Look at = timing::look(alternating(blocks, -0.3, 0.001), plan, mode, false);
       INFO(blocks << " blocks");
       CHECK(at.blocks == static_cast<int>(blocks));
@@ -382,15 +382,40 @@ TEST_CASE("report goes on until the interval is narrow enough", "[timing]") {
   CHECK(report(16, 0.0, 0.0028).stop);
   CHECK(report(16, 0.0, 0.0028).decision == Decision::same);
   CHECK_FALSE(report(16, 0.0, 0.0029).stop);
-  // Where screen would have stopped, report has not; at the last look both have.
-  CHECK(timing::look(alternating(16, -0.02, 0.01), plan, Mode::screen, false).stop);
+  // Where decide would have stopped, report has not; at the last look both have.
+  CHECK(timing::look(alternating(16, -0.02, 0.01), plan, Mode::decide, false).stop);
   CHECK(report(256, -0.02, 0.5).stop);
   CHECK(report(256, -0.02, 0.5).decision == Decision::ambiguous);
 }
 
+TEST_CASE("screen takes one look, with all of alpha", "[timing]") {
+  const timing::Plan plan;
+  const auto screen = [&](std::size_t blocks, double centre, double spread, bool spent = false) {
+    return timing::look(alternating(blocks, centre, spread), plan, Mode::screen, spent);
+  };
+  for (std::size_t blocks = 0; blocks < 16; ++blocks) {
+    CHECK_FALSE(screen(blocks, -0.3, 0.001).stop);
+    CHECK(screen(blocks, -0.3, 0.001).decision == Decision::undecided);
+  }
+  // Standard error 0.01 sqrt(16/15) 4/14; t(0.975, 13) = 2.1604: half-width 0.0063750.
+  CHECK(screen(16, -0.0064, 0.01).decision == Decision::faster);
+  CHECK(screen(16, 0.0064, 0.01).decision == Decision::slower);
+  CHECK(screen(16, -0.0063, 0.01).decision == Decision::ambiguous);
+  CHECK(screen(16, 0.0036, 0.01).decision == Decision::same);
+  CHECK(screen(16, -0.0063, 0.01).stop);
+  const timing::Interval expected =
+      timing::trimmed_interval(alternating(16, -0.0063, 0.01), plan.trim, plan.alpha);
+  CHECK(screen(16, -0.0063, 0.01).log_ratio.low == expected.low);
+  CHECK(screen(16, -0.0063, 0.01).log_ratio.high == expected.high);
+  // A budget that ends sooner brings that look forward; nothing comes after it.
+  CHECK(screen(9, -0.1, 0.01, true).decision == Decision::faster);
+  CHECK(refuses([&] { (void)screen(17, -0.3, 0.001); }));
+  CHECK(refuses([&] { (void)screen(32, -0.3, 0.001, true); }));
+}
+
 TEST_CASE("a spent budget forces the answer that the interval supports", "[timing]") {
   const timing::Plan plan;
-  for (const Mode mode : {Mode::screen, Mode::report}) {
+  for (const Mode mode : {Mode::decide, Mode::report}) {
     const auto forced = [&](std::size_t blocks, double centre, double spread) {
       const timing::Look at = timing::look(alternating(blocks, centre, spread), plan, mode, true);
       CHECK(at.stop);
@@ -405,14 +430,14 @@ TEST_CASE("a spent budget forces the answer that the interval supports", "[timin
       CHECK(forced(blocks, -0.5, 0.001) == Decision::ambiguous);
     }
   }
-  const timing::Look none = timing::look({}, plan, Mode::screen, true);
+  const timing::Look none = timing::look({}, plan, Mode::decide, true);
   CHECK(none.log_ratio.low == -kInfinity);
   CHECK(none.log_ratio.high == kInfinity);
 }
 
 TEST_CASE("a forced answer uses the level of a look, not more", "[timing]") {
   const std::vector<double> values = alternating(40, -0.01, 0.02);
-  const timing::Look at = timing::look(values, {}, Mode::screen, true);
+  const timing::Look at = timing::look(values, {}, Mode::decide, true);
   const timing::Interval expected = timing::trimmed_interval(values, 0.10, 0.01);
   CHECK(at.log_ratio.low == expected.low);
   CHECK(at.log_ratio.high == expected.high);
@@ -427,7 +452,7 @@ TEST_CASE("autocorrelated blocks are merged in pairs until they are not", "[timi
   std::vector<double> fours(8);
   for (std::size_t i = 0; i < 8; ++i) fours[i] = 0.5 * (pairs[2 * i] + pairs[2 * i + 1]);
 
-  const timing::Look at = timing::look(values, {}, Mode::screen, false);
+  const timing::Look at = timing::look(values, {}, Mode::decide, false);
   CHECK(at.merged_pairs);
   CHECK(at.blocks == 32);
   CHECK(at.lag1_autocorrelation > 0.8);
@@ -444,25 +469,25 @@ TEST_CASE("merging starts above an autocorrelation of 0.2 and leaves eight value
   // 16 such values is (8 - 7) / 16.
   std::vector<double> twos(16);
   for (std::size_t i = 0; i < 16; ++i) twos[i] = i / 2 % 2 == 0 ? 0.01 : -0.01;
-  const timing::Look at = timing::look(twos, {}, Mode::screen, false);
+  const timing::Look at = timing::look(twos, {}, Mode::decide, false);
   CHECK(at.lag1_autocorrelation == near(1.0 / 16.0));
   CHECK_FALSE(at.merged_pairs);
   // x = +1 x4, -1 x4, ... : (12 - 3) / 16.
   std::vector<double> fours(16);
   for (std::size_t i = 0; i < 16; ++i) fours[i] = i / 4 % 2 == 0 ? 0.01 : -0.01;
-  CHECK(timing::look(fours, {}, Mode::screen, false).lag1_autocorrelation == near(9.0 / 16.0));
-  CHECK(timing::look(fours, {}, Mode::screen, false).merged_pairs);
+  CHECK(timing::look(fours, {}, Mode::decide, false).lag1_autocorrelation == near(9.0 / 16.0));
+  CHECK(timing::look(fours, {}, Mode::decide, false).merged_pairs);
   // Fifteen values could only be merged to seven.
   const timing::Look short_run =
-      timing::look(std::span<const double>(fours).first(15), {}, Mode::screen, true);
+      timing::look(std::span<const double>(fours).first(15), {}, Mode::decide, true);
   CHECK(short_run.lag1_autocorrelation > 0.2);
   CHECK_FALSE(short_run.merged_pairs);
   // Of an odd number the last one is left out.
   std::vector<double> odd = fours;
   odd.push_back(5.0);
   odd[16] = -0.01;
-  CHECK(timing::look(odd, {}, Mode::screen, true).log_ratio.estimate ==
-        near(timing::look(fours, {}, Mode::screen, true).log_ratio.estimate));
+  CHECK(timing::look(odd, {}, Mode::decide, true).log_ratio.estimate ==
+        near(timing::look(fours, {}, Mode::decide, true).log_ratio.estimate));
 }
 
 TEST_CASE("swapping the arms swaps the decision", "[timing]") {
@@ -478,7 +503,7 @@ TEST_CASE("swapping the arms swaps the decision", "[timing]") {
       value = 0.01 * value + 0.002 * (static_cast<double>(seed) - 30.0) / 3.0;
     std::vector<double> swapped = values;
     for (double& value : swapped) value = -value;
-    for (const Mode mode : {Mode::screen, Mode::report}) {
+    for (const Mode mode : {Mode::decide, Mode::report}) {
       const timing::Look one = timing::look(values, plan, mode, seed % 2 == 1);
       const timing::Look other = timing::look(swapped, plan, mode, seed % 2 == 1);
       CHECK(other.decision == mirrored(one.decision));
@@ -497,7 +522,7 @@ TEST_CASE("a plan that cannot work is refused", "[timing]") {
   const auto refused = [&](auto&& change) {
     timing::Plan plan;
     change(plan);
-    return refuses([&] { (void)timing::look(values, plan, Mode::screen, false); });
+    return refuses([&] { (void)timing::look(values, plan, Mode::decide, false); });
   };
   CHECK_FALSE(refused([](timing::Plan&) {}));
   CHECK(refused([](timing::Plan& plan) { plan.looks = {}; }));
@@ -512,7 +537,13 @@ TEST_CASE("a plan that cannot work is refused", "[timing]") {
   CHECK(refused([](timing::Plan& plan) { plan.half_width = 0.0; }));
   CHECK(refused([](timing::Plan& plan) { plan.half_width = std::nan(""); }));
   const std::vector<double> bad = {0.0, std::nan("")};
-  CHECK(refuses([&] { (void)timing::look(bad, {}, Mode::screen, false); }));
+  CHECK(refuses([&] { (void)timing::look(bad, {}, Mode::decide, false); }));
+}
+
+TEST_CASE("modes have names", "[timing]") {
+  CHECK(timing::to_string(Mode::screen) == "screen");
+  CHECK(timing::to_string(Mode::decide) == "decide");
+  CHECK(timing::to_string(Mode::report) == "report");
 }
 
 TEST_CASE("decisions have names", "[timing]") {

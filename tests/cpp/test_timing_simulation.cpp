@@ -32,7 +32,7 @@ TEST_CASE("identical arms are rarely told apart, however often one looks", "[tim
   const int runs = 2000;
   for (const double spread : {0.01, 0.03, 0.06}) {
     INFO("spread " << spread);
-    const Tally tally = simulate(noise_of(spread), 0.0, plan, timing::Mode::screen, runs, 11);
+    const Tally tally = simulate(noise_of(spread), 0.0, plan, timing::Mode::decide, runs, 11);
     CHECK(tally.share(tally.faster + tally.slower) <= 0.05 + three_errors(0.05, runs));
     CHECK(tally.share(tally.covered) >= 0.95 - three_errors(0.05, runs));
     // The control: without the correction the same looks err three times as often.
@@ -62,14 +62,14 @@ TEST_CASE("a true win of 2 % is found within the expected blocks", "[timing]") {
        {Expected{0.01, 16, 18}, Expected{0.03, 30, 38}, Expected{0.06, 90, 110}}) {
     INFO("spread " << expected.spread);
     const Tally tally =
-        simulate(noise_of(expected.spread), -0.02, plan, timing::Mode::screen, runs, 3);
+        simulate(noise_of(expected.spread), -0.02, plan, timing::Mode::decide, runs, 3);
     CHECK(tally.share(tally.faster) >= 0.99);
     CHECK(tally.slower == 0);
     CHECK(tally.blocks / runs >= expected.least_blocks);
     CHECK(tally.blocks / runs <= expected.most_blocks);
     // As a loss of 2 % it is found as well.
     const Tally loss =
-        simulate(noise_of(expected.spread), 0.02, plan, timing::Mode::screen, runs, 3);
+        simulate(noise_of(expected.spread), 0.02, plan, timing::Mode::decide, runs, 3);
     CHECK(loss.share(loss.slower) >= 0.99);
   }
 }
@@ -78,9 +78,9 @@ TEST_CASE("stopping on a decision flatters the winner, stopping on precision doe
           "[timing]") {
   const timing::Plan plan;
   const int runs = 1000;
-  const Tally screen = simulate(noise_of(0.06), -0.02, plan, timing::Mode::screen, runs, 9);
+  const Tally decide = simulate(noise_of(0.06), -0.02, plan, timing::Mode::decide, runs, 9);
   const Tally report = simulate(noise_of(0.06), -0.02, plan, timing::Mode::report, runs, 9);
-  CHECK(screen.error / runs < -0.003);
+  CHECK(decide.error / runs < -0.003);
   CHECK(std::abs(report.error / runs) < 0.0006);
   CHECK(report.share(report.covered) >= 0.97);
 }

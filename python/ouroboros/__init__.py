@@ -45,6 +45,7 @@ from ouroboros._ouroboros import (
 )
 from ouroboros.problems import problem
 from ouroboros.referee import Referee, StageOutcome, verify
+from ouroboros.report import report
 from ouroboros.verdict import Finding, RewardPolicy, Status, Verdict
 
 del _torch
@@ -77,5 +78,6 @@ __all__ = [
     "__version__",
     "problem",
     "problems",
+    "report",
     "verify",
 ]

@@ -11,8 +11,8 @@ MEANINGS = {
     "could not run or repeat the reference on the GPU. The times are not touched by that.",
     "multimodal": "Median and trimmed mean of the candidate's times differ by more than 1 %: the "
     "times have several modes, and no single figure describes them well.",
-    "processor_not_leased": "The referee had the processor or the GPU not for itself while this cell "
-    "was timed: another judgement may have shared its caches.",
+    "processor_not_leased": "The referee did not have the processor or the GPU to itself while "
+    "this cell was timed: another judgement may have shared its caches.",
     "starved": "In more than 1 % of the samples the GPU had run out of work before the sample was "
     "handed over whole: their times may hold some of the host's.",
 }

@@ -1,7 +1,7 @@
 """The figures of a report: SVG that stands in the page and takes its colours and font from it.
 
-Every function returns the SVG's text, or an empty string where the record has nothing to draw. Names
-in a record are hostile: they are shown as they are, never read as mathematics or markup.
+Every function returns the SVG's text, or an empty string where the record has nothing to draw.
+Names in a record are hostile: they are shown as they are, never read as mathematics or markup.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import matplotlib
@@ -57,7 +58,7 @@ _HOLLOW = ("s", "D", "^", "v", "p", "h")
 _WIDTH = 7.4
 """Inches, as all figures: the page scales them."""
 
-_STYLE = {
+_STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
     "text.color": _INK,
@@ -277,18 +278,21 @@ def blocks(cell: TimedCell, *, label: str, name: str) -> str:
     ]
     if not drawn:
         return ""
-    columns = 3
-    rows = math.ceil(len(drawn) / columns)
+    columns, height = 3, 1.75
+    full = height * math.ceil(len(drawn) / columns)
     with _style(name):
-        figure = _figure(1.75 * rows)
-        grid = figure.subplots(
-            rows, 2 * columns, squeeze=False, gridspec_kw={"width_ratios": [3, 1] * columns}
-        )
-        flat = list(grid.flat)
+        # Places in inches, the same for all cells: a layout for each would take most of the time.
+        figure = Figure(figsize=(_WIDTH, full))
+
+        def place(left: float, bottom: float, width: float) -> Axes:
+            inside = (left / _WIDTH, bottom / full, width / _WIDTH, 1.06 / full)
+            return figure.add_axes(inside)
+
         for number, (one, ratios) in enumerate(drawn):
-            _block_panel(flat[2 * number], flat[2 * number + 1], one, ratios)
-        for axes in flat[2 * len(drawn) :]:
-            axes.set_axis_off()
+            row, column = divmod(number, columns)
+            left, bottom = 0.5 + 2.46 * column, full - height * (row + 1) + 0.45
+            panels = place(left, bottom, 1.4), place(left + 1.47, bottom, 0.42)
+            _block_panel(*panels, one, ratios)
         return _inline(figure, label, name)
 
 
@@ -449,7 +453,7 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "\u2026"
 
 
-def _face(colour: str, shape: str, hollow: bool, size: float) -> dict[str, object]:
+def _face(colour: str, shape: str, hollow: bool, size: float) -> dict[str, Any]:
     return {
         "linestyle": "none",
         "marker": shape,
@@ -461,7 +465,7 @@ def _face(colour: str, shape: str, hollow: bool, size: float) -> dict[str, objec
 
 
 def _marker(colour: str, shape: str, *, hollow: bool) -> Line2D:
-    return Line2D([], [], **_face(colour, shape, hollow, 5.5))  # type: ignore[arg-type]
+    return Line2D([], [], **_face(colour, shape, hollow, 5.5))
 
 
 def _ratio_axis(axes: Axes, which: str, values: Sequence[float]) -> tuple[float, float]:
@@ -476,7 +480,7 @@ def _ratio_axis(axes: Axes, which: str, values: Sequence[float]) -> tuple[float,
     else:
         ticks = list(MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high))
     ticks = [tick for tick in ticks if low <= tick <= high]
-    step = min((b - a for a, b in zip(ticks, ticks[1:], strict=False)), default=1.0)
+    step = min((b - a for a, b in pairwise(ticks)), default=1.0)
     digits = max(0, -math.floor(math.log10(step) + 1e-9)) if spread <= 4 else None
     texts = [f"{tick:g}" if digits is None else f"{tick:.{digits}f}" for tick in ticks]
     axis = axes.xaxis if which == "x" else axes.yaxis
@@ -514,7 +518,8 @@ def _style(name: str) -> Iterator[None]:
     with matplotlib.rc_context(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update({**_STYLE, "svg.hashsalt": name})
+        settings: Any = {**_STYLE, "svg.hashsalt": name}
+        matplotlib.rcParams.update(settings)
         yield
 
 

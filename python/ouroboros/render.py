@@ -187,7 +187,9 @@ def timing_table(cells: Sequence[TimedCell]) -> Table:
 
 def _notes_text(cell: TimedCell) -> Text:
     flags = Text(shown(" ".join(cell.flags)), style="yellow")
-    return Text(" ").join(part for part in (Text(shown(cell.estimator), style="dim"), flags) if part)
+    return Text(" ").join(
+        part for part in (Text(shown(cell.estimator), style="dim"), flags) if part
+    )
 
 
 def _baseline_text(one: BaselineTiming | None) -> Text:
@@ -224,14 +226,15 @@ def _overview(verdicts: Sequence[Verdict]) -> Table:
     for title in ("candidate", "problem", "status", "geometric mean"):
         table.add_column(title)
     for verdict in verdicts:
-        means = sorted(verdict.timing.geomean_speedup.items())
+        counts = verdict.status is Status.ok
+        means = sorted(verdict.timing.geomean_speedup.items()) if counts else []
         ratios = ", ".join(f"{shown(name)} {ratio:.3f}x" for name, ratio in means)
         add_row(
             table,
             shown(verdict.candidate, 40),
             shown(verdict.problem, 40),
             status_text(verdict.status),
-            ratios or "not timed",
+            ratios or ("none that counts" if verdict.timing.ran else "not timed"),
         )
     return table
 

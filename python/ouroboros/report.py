@@ -114,14 +114,22 @@ def page(verdicts: Sequence[Verdict]) -> str:
         style=markupsafe.Markup((folder / "report.css").read_text(encoding="utf-8")),
     )
     environment.filters.update(
-        ratio=_ratio, time=_time, number=_number, share=_share, size=_size, symbol=_symbol, change=_change,
-        short=lambda value: f"{value:.2g}"
+        ratio=_ratio,
+        time=_time,
+        number=_number,
+        share=_share,
+        size=_size,
+        symbol=_symbol,
+        change=_change,
+        short=lambda value: f"{value:.2g}",
     )
     sections = [
         {
             "view": (view := _View(f"v{number}", verdict)),
             "figures": {
-                name: markupsafe.Markup(svg) if isinstance(svg, str) else list(map(markupsafe.Markup, svg))
+                name: markupsafe.Markup(svg)
+                if isinstance(svg, str)
+                else list(map(markupsafe.Markup, svg))
                 for name, svg in _figures(view, plots).items()
             },
         }
@@ -181,6 +189,11 @@ class _View:
         return timed_baselines(self.cells)
 
     @property
+    def launch_free(self) -> bool:
+        """Whether the cost of launches is off all times."""
+        return all(cell.estimator in ("bracket", "slope") for cell in self.cells)
+
+    @property
     def standings(self) -> str:
         """E.g. "2 slower, 1 faster"."""
         counted = Counter(cell.standing for cell in self.cells)
@@ -188,7 +201,9 @@ class _View:
 
     @property
     def geomeans(self) -> list[tuple[str, float, int]]:
-        """By baseline: its geometric mean, and the cells that it is over."""
+        """By baseline: its geometric mean, and the cells it is over. Only of what is correct."""
+        if self.verdict.status is not Status.ok:
+            return []
         return [
             (name, ratio, len(_compared(self.cells, name)))
             for name, ratio in sorted(self.timing.geomean_speedup.items())
@@ -220,7 +235,10 @@ class _View:
         """The GPU when timing began and when it ended, line by line."""
         start, end = self.timing.gpu_start, self.timing.gpu_end
         lines: list[tuple[str, Callable[[GpuState], str]]] = [
-            ("clock of the multiprocessors", lambda s: f"{s.sm_clock_mhz} of {s.sm_clock_max_mhz} MHz"),
+            (
+                "clock of the multiprocessors",
+                lambda s: f"{s.sm_clock_mhz} of {s.sm_clock_max_mhz} MHz",
+            ),
             ("clock of the memory", lambda s: f"{s.memory_clock_mhz} MHz"),
             ("clocks locked", lambda s: "yes" if s.clocks_locked else "no"),
             ("power", lambda s: f"{s.power_w:.0f} of {s.power_limit_w:.0f} W"),
@@ -230,9 +248,13 @@ class _View:
         ]
         if (start and start.reason) or (end and end.reason):
             lines.append(("not known", lambda s: s.reason or "-"))
-        return [
-            (name, say(start) if start else "-", say(end) if end else "-") for name, say in lines
-        ]
+
+        def said(state: GpuState | None, name: str, say: Callable[[GpuState], str]) -> str:
+            # Where nothing is known all figures are 0, which is no state of a GPU.
+            unknown = state is None or (state.reason and not state.sm_clock_mhz)
+            return "-" if state is None or (unknown and name != "not known") else say(state)
+
+        return [(name, said(start, name, say), said(end, name, say)) for name, say in lines]
 
     @property
     def provenance(self) -> list[tuple[str, str]]:
@@ -331,7 +353,8 @@ def claims(verdict: Verdict) -> list[str]:
     )
     if missing:
         said.append(
-            f"Not every cell was compared with {', '.join(missing)}: nothing follows for the others."
+            f"Not every cell was compared with {', '.join(missing)}: "
+            "nothing follows for the others."
         )
     if not gate.ran:
         said.append(
@@ -373,8 +396,8 @@ def _claim_against(name: str, cells: Sequence[TimedCell]) -> str:
         )
     if decisions["faster"]:
         return (
-            f"Faster than {name} in {decisions['faster']} of {count} cells and shown to be slower in "
-            "none; for the rest no difference is shown."
+            f"Faster than {name} in {decisions['faster']} of {count} cells and shown to be slower "
+            "in none; for the rest no difference is shown."
         )
     if decisions["same"] == count:
         return f"As fast as {name}, within 1 %, in every cell that was compared."
@@ -404,8 +427,11 @@ def _figures(view: _View, plots: Any) -> dict[str, Any]:
     record = view.timing.calibration
     spoken = "; ".join(
         f"cell {row.number} {row.name}: "
-        + ", ".join(f"{one.name} {_ratio(one.speedup)} {one.decision}" for one in row.baselines
-                    if one.status == "timed")
+        + ", ".join(
+            f"{one.name} {_ratio(one.speedup)} {one.decision}"
+            for one in row.baselines
+            if one.status == "timed"
+        )
         for row in view.rows
     )
     return {

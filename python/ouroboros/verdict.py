@@ -363,8 +363,8 @@ class TimedCell(_Record):
     bytes_min: int
     """Compulsory traffic in bytes: inputs and outputs once each."""
     latency_us: Interval
-    """The candidate's time in microseconds. `estimator` says what of the launch is in it; where that
-    is empty, the hand-over is."""
+    """The candidate's time in microseconds. `estimator` says what of the launch is in it; where
+    that is empty, the hand-over is."""
     handover_us: Number
     """Time of an empty call or launch in microseconds, measured in the same run."""
     variant: str
@@ -636,9 +636,7 @@ class Verdict(_Record):
         try:
             return cls.from_json(Path(path).read_bytes())
         except OSError as error:
-            raise _ouroboros.InvalidArgumentError(
-                f"the verdict cannot be read: {error}"
-            ) from error
+            raise _ouroboros.InvalidArgumentError(f"the verdict cannot be read: {error}") from error
         except ValidationError as error:
             wrong = [
                 ": ".join(filter(None, (".".join(map(str, one["loc"])), one["msg"])))

@@ -46,6 +46,7 @@ from ouroboros._ouroboros import (
 )
 from ouroboros.problems import problem
 from ouroboros.referee import Referee, StageOutcome, verify
+from ouroboros.report import report
 from ouroboros.verdict import Finding, RewardPolicy, Status, Verdict
 
 del _torch
@@ -79,5 +80,6 @@ __all__ = [
     "__version__",
     "problem",
     "problems",
+    "report",
     "verify",
 ]

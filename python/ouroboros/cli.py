@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.text import Text
 
 import ouroboros
 from ouroboros import cli_plan, render
@@ -201,6 +202,21 @@ def replay(
     if outcome.verdict.status.is_infrastructure_fault and not outcome.reproduced:
         raise typer.Exit(INFRASTRUCTURE_FAULT)
     raise typer.Exit(FINE if outcome.reproduced else CANDIDATE_FAULT)
+
+
+@app.command()
+def report(
+    verdict_files: Annotated[
+        list[Path], typer.Argument(metavar="VERDICT.json...", help="One or several verdicts.")
+    ],
+    out: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("report.html"),
+) -> None:
+    """Write verdicts as one HTML page, and print what they say."""
+    verdicts = [Verdict.load(file) for file in verdict_files]
+    path = ouroboros.report(verdicts, out)
+    console = Console()
+    console.print(render.report_view(verdicts))
+    console.print(Text(f"written: {path}"))
 
 
 @app.command()

@@ -14,7 +14,15 @@ from rich.table import Table
 from rich.text import Text
 
 from ouroboros._ouroboros import Problem
-from ouroboros.verdict import BaselineTiming, Interval, Status, TimedCell, Verdict
+from ouroboros.verdict import (
+    BaselineTiming,
+    Interval,
+    Status,
+    TimedCell,
+    Verdict,
+    cell_name,
+    losing_first,
+)
 
 if TYPE_CHECKING:
     from ouroboros.doctor import Check
@@ -132,38 +140,56 @@ def verdict_panel(verdict: Verdict) -> RenderableType:
     if verdict.status is Status.compile_error and verdict.compilation.log:
         parts.append(Text(shown(verdict.compilation.log, 2000), style="dim"))
     if verdict.timing.cells:
-        parts.append(_timing_table(verdict.timing.cells))
+        parts.append(timing_table(verdict.timing.cells))
     title = status_text(verdict.status) + Text(
         f"  {shown(verdict.candidate, 80)} for {shown(verdict.problem, 80)}", style="default"
     )
     return Panel(Group(*parts), title=title, title_align="left", expand=False)
 
 
-def _timing_table(cells: Sequence[TimedCell]) -> Table:
+def timing_table(cells: Sequence[TimedCell]) -> Table:
+    """Returns timed cells, losing ones first. Columns that no cell fills are left out."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("timed")
     table.add_column("candidate", justify="right")
+    with_ceiling = any(cell.ceiling_fraction for cell in cells)
+    with_notes = any(cell.estimator or cell.flags for cell in cells)
+    if with_ceiling:
+        table.add_column("of a copy", justify="right", no_wrap=True)
     names: list[str] = []
     for cell in cells:
         names.extend(one.name for one in cell.baselines if one.name not in names)
     for name in names:
-        table.add_column(f"against {name}", justify="right")
+        table.add_column(Text(f"against {shown(name)}"), justify="right")
+    if with_notes:
+        table.add_column("notes", overflow="fold")
     reasons: dict[str, str] = {}
-    for cell in cells:
+    for cell in losing_first(cells):
         by_name = {one.name: one for one in cell.baselines}
         for one in cell.baselines:
             if one.status != "timed":
                 reasons.setdefault(one.name, one.reason)
+        ceiling = f"{100 * cell.ceiling_fraction:.0f} %" if cell.ceiling_fraction else "-"
         add_row(
             table,
-            f"{cell.dtype} {axes_text(cell.axes)}",
+            shown(cell_name(cell)),
             _latency_text(cell.latency_us),
+            *([ceiling] if with_ceiling else []),
             *(_baseline_text(by_name.get(name)) for name in names),
+            *([_notes_text(cell)] if with_notes else []),
         )
     if reasons:
-        table.caption = Text("\n".join(f"{name}: {shown(why)}" for name, why in reasons.items()))
+        lines = (f"{shown(name)}: {shown(why)}" for name, why in reasons.items())
+        table.caption = Text("\n".join(lines))
         table.caption_justify = "left"
     return table
+
+
+def _notes_text(cell: TimedCell) -> Text:
+    flags = Text(shown(" ".join(cell.flags)), style="yellow")
+    return Text(" ").join(
+        part for part in (Text(shown(cell.estimator), style="dim"), flags) if part
+    )
 
 
 def _baseline_text(one: BaselineTiming | None) -> Text:
@@ -171,6 +197,46 @@ def _baseline_text(one: BaselineTiming | None) -> Text:
         return Text("unavailable", style="dim")
     style = {"faster": "green", "slower": "red"}.get(one.decision, "default")
     return Text(f"{speedup_text(one.speedup)} {one.decision}", style=style)
+
+
+def report_view(verdicts: Sequence[Verdict]) -> RenderableType:
+    """Returns what a report says first: an overview of several, then what each may claim."""
+    from ouroboros.report import claims, conclusion
+
+    parts: list[RenderableType] = []
+    if len(verdicts) > 1:
+        parts.append(_overview(verdicts))
+    for verdict in verdicts:
+        where = verdict.provenance.device or verdict.provenance.machine
+        parts.append(
+            status_text(verdict.status)
+            + Text(f"  {shown(verdict.candidate, 80)} for {shown(verdict.problem, 80)}", "bold")
+            + Text(f"  {shown(where, 80)}", "dim")
+        )
+        parts.append(Text(shown(conclusion(verdict))))
+        if verdict.timing.cells:
+            parts.append(timing_table(verdict.timing.cells))
+        parts += [Text(f"- {shown(claim)}") for claim in claims(verdict)]
+        parts.append(Text())
+    return Group(*parts)
+
+
+def _overview(verdicts: Sequence[Verdict]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("candidate", "problem", "status", "geometric mean"):
+        table.add_column(title)
+    for verdict in verdicts:
+        counts = verdict.status is Status.ok
+        means = sorted(verdict.timing.geomean_speedup.items()) if counts else []
+        ratios = ", ".join(f"{shown(name)} {ratio:.3f}x" for name, ratio in means)
+        add_row(
+            table,
+            shown(verdict.candidate, 40),
+            shown(verdict.problem, 40),
+            status_text(verdict.status),
+            ratios or ("none that counts" if verdict.timing.ran else "not timed"),
+        )
+    return table
 
 
 def replay_panel(outcome: Replay) -> RenderableType:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
 from ouroboros._ouroboros import InvalidArgumentError, sha256
@@ -74,7 +73,7 @@ def replay(
         InvalidArgumentError: The record is no verdict, its problem was inline and none is given,
             or the source is not the recorded one.
     """
-    recorded = record if isinstance(record, Verdict) else _load(Path(record))
+    recorded = record if isinstance(record, Verdict) else Verdict.load(record)
     if problem is None:
         problem = _problem_of(recorded)
     if source is None:
@@ -148,15 +147,6 @@ def _case_difference(old: CaseResult, new: CaseResult, exact: bool) -> str | Non
             f"elements and is {new.max_abs_error:.9g} in {new.wrong_elements}"
         )
     return None
-
-
-def _load(path: Path) -> Verdict:
-    try:
-        return Verdict.from_json(path.read_bytes())
-    except OSError as error:
-        raise InvalidArgumentError(f"the verdict cannot be read: {error}") from error
-    except ValueError as error:
-        raise InvalidArgumentError(f"'{path}' holds no verdict: {error}") from error
 
 
 def _problem_of(recorded: Verdict) -> str:

@@ -1,15 +1,19 @@
 """The record of what the referee found out: `Verdict` and its parts.
 
 The models mirror the JSON key by key; docs/verdict.md describes every key. They are frozen, and an
-unknown or missing key is an error, so a record that loads is complete.
+unknown or missing key is an error, so a record that loads is complete. Only keys that joined
+version 1 later may be missing: they have a default that says "not measured".
 """
 
 from __future__ import annotations
 
 import html
 import math
+import os
 import re
+from collections.abc import Iterable
 from enum import Enum
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -19,6 +23,7 @@ from pydantic import (
     Field,
     FiniteFloat,
     PlainSerializer,
+    ValidationError,
     WithJsonSchema,
 )
 
@@ -26,11 +31,15 @@ from ouroboros import _ouroboros
 
 __all__ = [
     "BaselineTiming",
+    "Calibration",
     "CaseResult",
     "Compilation",
+    "CopyPoint",
     "Correctness",
     "Finding",
+    "FlushSize",
     "GateResult",
+    "GpuState",
     "Interval",
     "Isolation",
     "Provenance",
@@ -114,6 +123,9 @@ class Interval(_Record):
     """Lower end."""
     high: Number
     """Upper end."""
+
+
+_NOT_MEASURED = Interval(estimate=0.0, low=0.0, high=0.0)
 
 
 class KernelUse(_Record):
@@ -222,6 +234,90 @@ class Correctness(_Record):
     """Every case, in order."""
 
 
+class FlushSize(_Record):
+    """What a flush of one size does: a cold copy after it."""
+
+    bytes: int
+    """Bytes that the flush reads."""
+    copy_us: Interval
+    """The copy's time in microseconds after that flush."""
+
+
+class CopyPoint(_Record):
+    """The rate of a copy on this GPU, at one size and one mix of reads and writes."""
+
+    reads: int
+    """Parts read: reads to writes is the mix."""
+    writes: int
+    """Parts written."""
+    bytes: int
+    """Bytes read and written together."""
+    gbps: Interval
+    """Rate in 10^9 bytes a second."""
+
+
+class Calibration(_Record):
+    """What the clock is worth on this GPU: measured once in each process."""
+
+    device: str
+    """The GPU's name."""
+    driver_version: str
+    """Version of its driver."""
+    measured_at: str
+    """UTC, ISO 8601."""
+    tick_ns: Number
+    """The smallest step of an event's time in nanoseconds."""
+    launch_us: dict[str, Interval]
+    """Time of an empty kernel between events in microseconds, by submission."""
+    flush_us: Interval
+    """Time of one pass of the clean flush in microseconds."""
+    flush_bytes: int
+    """Bytes that the flush reads."""
+    flush_sizes: tuple[FlushSize, ...]
+    """A cold copy after flushes of several sizes."""
+    dirty_copy_us: Interval
+    """The copy in microseconds after a flush that writes: the cache is dirty."""
+    clean_copy_us: Interval
+    """The same copy after the clean flush."""
+    hot_copy_us: Interval
+    """The same copy without a flush."""
+    globaltimer_step_ns: Number
+    """The smallest step of the device's own timer in nanoseconds."""
+    peak_gbps: Number
+    """Rate of the memory's pins by its attributes; 0 where the driver does not say."""
+    copy_curve: tuple[CopyPoint, ...]
+    """Measured rates of copies, by size and mix."""
+    aa_speedup: Interval
+    """A copy against itself, in blocks as everything else: it should contain 1."""
+    notes: tuple[str, ...]
+    """What of this is wrong or missing, one sentence each."""
+
+
+class GpuState(_Record):
+    """What the GPU's management library said at one moment."""
+
+    sm_clock_mhz: int
+    """Clock of the multiprocessors."""
+    sm_clock_max_mhz: int
+    """The most that it can be."""
+    memory_clock_mhz: int
+    """Clock of the memory."""
+    power_w: Number
+    """Power that was drawn in watts."""
+    power_limit_w: Number
+    """The limit in force in watts."""
+    temperature_c: int
+    """Temperature in degrees Celsius."""
+    slowdowns: tuple[str, ...]
+    """Reasons for which the clocks are held down, for example "sw_power_cap"."""
+    clocks_locked: bool
+    """Somebody fixed the clocks."""
+    other_processes: int
+    """Processes of others on the GPU."""
+    reason: str
+    """Why the state, or a part of it, is not known; empty when it is."""
+
+
 class BaselineTiming(_Record):
     """The candidate against one baseline in one cell."""
 
@@ -234,7 +330,8 @@ class BaselineTiming(_Record):
     latency_us: Interval
     """The baseline's time in microseconds."""
     speedup: Interval
-    """Baseline time over candidate time: above 1 the candidate is faster."""
+    """Baseline time over candidate time, both without the cost of a launch where the cell's
+    estimator takes it off: above 1 the candidate is faster."""
     decision: str
     """"faster", "slower", "same", "ambiguous" or "undecided"."""
     blocks: int
@@ -243,6 +340,17 @@ class BaselineTiming(_Record):
     """Probability of such a difference between identical arms."""
     lag1_autocorrelation: Number
     """Of the blocks' log-ratios."""
+    speedup_raw: Interval = _NOT_MEASURED
+    """The same ratio of the raw times between events."""
+    block_log_ratios: tuple[Number, ...] = ()
+    """ln(candidate / baseline) of each block, in order: below 0 the candidate is faster."""
+    memory: Interval = _NOT_MEASURED
+    """Log-ratio of a second meeting with the same inputs to the first, the candidate's minus the
+    baseline's: below 0 it remembers."""
+    as_called_us: Interval | None = None
+    """What a Python caller of the baseline pays in microseconds, host included."""
+    as_called_speedup: Interval | None = None
+    """Ratio of the as-called times."""
 
 
 class TimedCell(_Record):
@@ -255,7 +363,8 @@ class TimedCell(_Record):
     bytes_min: int
     """Compulsory traffic in bytes: inputs and outputs once each."""
     latency_us: Interval
-    """The candidate's time in microseconds, hand-over included."""
+    """The candidate's time in microseconds. `estimator` says what of the launch is in it; where
+    that is empty, the hand-over is."""
     handover_us: Number
     """Time of an empty call or launch in microseconds, measured in the same run."""
     variant: str
@@ -268,6 +377,65 @@ class TimedCell(_Record):
     """The comparisons."""
     flags: tuple[str, ...]
     """Guards that fired, for example "autocorrelated"."""
+    bracket_us: Interval = _NOT_MEASURED
+    """Raw time between the events in microseconds, the cost of the launch included."""
+    estimator: str = ""
+    """How `latency_us` comes from the samples: "bracket", "slope" or "raw"; empty on the host."""
+    submission: str = ""
+    """How work reached the GPU: "stream", "gate" or "graph"; empty on the host."""
+    floor_us: Number = 0.0
+    """Time of a copy of the same bytes in the same mix, in microseconds; 0 where unknown."""
+    ceiling_fraction: Number = 0.0
+    """`floor_us` over the time: 1 is as fast as a copy. 0 where unknown."""
+    peak_fraction: Number = 0.0
+    """The rate over that of the memory's pins; 0 where unknown."""
+    placement_sd: Number = 0.0
+    """Relative standard deviation of the time between sets of physical pages."""
+    clock_mhz: Number = 0.0
+    """Mean clock of the multiprocessors while samples ran; 0 where unknown."""
+    blocks_void: int = 0
+    """Blocks that did not count."""
+    gpu_ms: Number = 0.0
+    """Device time that measuring this cell took, in milliseconds."""
+    as_called_us: Interval | None = None
+    """What a Python caller of the candidate pays in microseconds, host included."""
+
+    @property
+    def standing(self) -> str:
+        """The worst decision against any baseline, or "not compared".
+
+        "undecided" counts as "ambiguous".
+        """
+        decisions = {one.decision for one in self.baselines if one.status == "timed"}
+        if "undecided" in decisions:
+            decisions.add("ambiguous")
+        return next((one for one in STANDINGS if one in decisions), STANDINGS[-1])
+
+
+STANDINGS = ("slower", "ambiguous", "same", "faster", "not compared")
+"""Decisions from the one that most needs reading to the one that least does."""
+
+
+def losing_first(cells: Iterable[TimedCell]) -> list[TimedCell]:
+    """Returns the cells by standing, slower ones on top, and each group by its smallest ratio."""
+
+    def key(cell: TimedCell) -> tuple[int, float]:
+        ratios = [one.speedup.estimate for one in cell.baselines if one.status == "timed"]
+        return STANDINGS.index(cell.standing), min(ratios, default=math.inf)
+
+    return sorted(cells, key=key)
+
+
+def cell_name(cell: TimedCell) -> str:
+    """Returns e.g. "float32 rows=64 cols=128"."""
+    return " ".join([cell.dtype, *(f"{name}={size}" for name, size in cell.axes.items())])
+
+
+def timed_baselines(cells: Iterable[TimedCell]) -> list[str]:
+    """Returns the names of the baselines that were timed in some cell, as they first appear."""
+    return list(
+        dict.fromkeys(one.name for cell in cells for one in cell.baselines if one.status == "timed")
+    )
 
 
 class Timing(_Record):
@@ -283,6 +451,12 @@ class Timing(_Record):
     """The timed shapes."""
     geomean_speedup: dict[str, Number]
     """Geometric mean of the speed-ups over the cells, by baseline."""
+    calibration: Calibration | None = None
+    """What the clock is worth on this GPU; None on the host."""
+    gpu_start: GpuState | None = None
+    """The GPU when timing began; None on the host."""
+    gpu_end: GpuState | None = None
+    """The GPU when timing ended; None on the host."""
 
 
 class GateResult(_Record):
@@ -452,6 +626,28 @@ class Verdict(_Record):
         return cls.model_validate_json(text)
 
     @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Verdict:
+        """Reads a verdict from a file.
+
+        Raises:
+            InvalidArgumentError: The file cannot be read, or holds no verdict. The error names the
+                file and the first keys that are wrong.
+        """
+        try:
+            return cls.from_json(Path(path).read_bytes())
+        except OSError as error:
+            raise _ouroboros.InvalidArgumentError(f"the verdict cannot be read: {error}") from error
+        except ValidationError as error:
+            wrong = [
+                ": ".join(filter(None, (".".join(map(str, one["loc"])), one["msg"])))
+                for one in error.errors(include_url=False, include_input=False)
+            ]
+            more = f"; and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+            raise _ouroboros.InvalidArgumentError(
+                f"'{path}' holds no verdict: {'; '.join(wrong[:3])}{more}"
+            ) from error
+
+    @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """Returns the JSON schema (draft 2020-12) that every verdict satisfies."""
         return {
@@ -507,8 +703,11 @@ class Verdict(_Record):
 
 
 # What a candidate wrote must not steer the page: no markup, no control characters, no overrides of
-# the text's direction.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# the text's direction, nothing that is no character.
+_STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+    "\ud800-\udfff\ufeff\ufffe\uffff]"
+)
 
 _GREEN, _AMBER, _RED, _GREY = "#1a7f37", "#9a6700", "#cf222e", "#57606a"
 _COLOURS = {
@@ -523,8 +722,13 @@ _COLOURS = {
 }
 
 
+def harmless(text: object) -> str:
+    """Returns text without what would steer a page; it still has to be escaped."""
+    return _STEERING.sub("?", str(text))
+
+
 def _shown(text: object) -> str:
-    return html.escape(_STEERING.sub("?", str(text)))
+    return html.escape(harmless(text))
 
 
 def _shown_axes(axes: dict[str, int]) -> str:

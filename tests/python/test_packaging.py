@@ -109,6 +109,8 @@ def test_helper_programs_are_executable() -> None:
     "relative",
     [
         "py.typed",
+        "templates/report.css",
+        "templates/report.html",
         "_ouroboros.pyi",
         "include/ouroboros/ouroboros.hpp",
         "lib/cmake/ouroboros/ouroborosConfig.cmake",

@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.text import Text
 
 import ouroboros
-from ouroboros import cli_plan, render
+from ouroboros import cli_clock, cli_plan, render
 from ouroboros.verdict import Status, Verdict
 
 __all__ = ["app", "main"]
@@ -33,6 +33,8 @@ app = typer.Typer(
 problems_app = typer.Typer(help="The problems that ship with the library.")
 app.add_typer(problems_app, name="problems")
 app.add_typer(cli_plan.app, name="plan")
+app.command()(cli_clock.bench)
+app.command()(cli_clock.calibrate)
 
 _MISUSE = (
     ouroboros.InvalidArgumentError,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from rich.text import Text
 from ouroboros._ouroboros import Problem
 from ouroboros.verdict import (
     BaselineTiming,
+    Calibration,
     Interval,
     Status,
     TimedCell,
@@ -237,6 +239,55 @@ def _overview(verdicts: Sequence[Verdict]) -> Table:
             ratios or ("none that counts" if verdict.timing.ran else "not timed"),
         )
     return table
+
+
+def calibration_view(measured: Calibration) -> RenderableType:
+    """Returns what a GPU's clock can and cannot resolve."""
+    facts = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    facts.add_column("figure")
+    facts.add_column("value", justify="right")
+    facts.add_column("95 % interval", justify="right")
+    facts.add_column("meaning", overflow="fold")
+
+    def row(name: str, value: Interval, unit: str, meaning: str) -> None:
+        interval = f"{value.low:.4g} to {value.high:.4g}"
+        add_row(facts, name, f"{value.estimate:.4g} {unit}", interval, meaning)
+
+    add_row(facts, "tick", f"{measured.tick_ns:.3g} ns", "", "the smallest step between events")
+    for way, cost in measured.launch_us.items():
+        row(f"empty launch, {way}", cost, "us", "in every raw time; subtracted, or cancelled")
+    row("flush", measured.flush_us, "us", f"reads {measured.flush_bytes >> 20} MiB, leaves it clean")
+    row("copy, clean", measured.clean_copy_us, "us", "32 MiB moved, behind the clean flush")
+    row("copy, dirty", measured.dirty_copy_us, "us", "behind a memset: what such a flush adds")
+    row("copy, hot", measured.hot_copy_us, "us", "behind itself")
+    for size in measured.flush_sizes:
+        row(f"copy behind {size.bytes >> 20} MiB", size.copy_us, "us", "is a longer flush colder?")
+    step = f"{measured.globaltimer_step_ns:.3g} ns"
+    add_row(facts, "second clock", step, "", "its smallest step")
+    peak = f"{measured.peak_gbps:.0f} GB/s" if measured.peak_gbps else "unknown"
+    add_row(facts, "memory, peak", peak, "", "from the bus's width and clock")
+    row("A/A", measured.aa_speedup, "", "a copy against itself, 32 blocks")
+    heading = Text(f"{measured.device}, {measured.driver_version}, {measured.measured_at}")
+    notes = [Text(shown(note), style="yellow") for note in measured.notes]
+    return Group(heading, facts, _curve_table(measured), *notes)
+
+
+def _curve_table(measured: Calibration) -> Table:
+    curve = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="GB/s by bytes moved")
+    curve.add_column("read : written")
+    # Sizes differ a little between mixes: whole streams of whole blocks.
+    sizes = sorted({2 ** round(math.log2(point.bytes)) for point in measured.copy_curve})
+    for size in sizes:
+        curve.add_column(f"{size >> 20} MiB", justify="right")
+    for mix in sorted({(p.reads, p.writes) for p in measured.copy_curve}, reverse=True):
+        rates = {
+            2 ** round(math.log2(p.bytes)): p.gbps.estimate
+            for p in measured.copy_curve
+            if (p.reads, p.writes) == mix
+        }
+        texts = [f"{rates[size]:.0f}" if size in rates else "" for size in sizes]
+        add_row(curve, f"{mix[0]} : {mix[1]}", *texts)
+    return curve
 
 
 def replay_panel(outcome: Replay) -> RenderableType:

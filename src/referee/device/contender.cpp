@@ -17,7 +17,7 @@ std::vector<Buffer> buffers_of(const std::vector<PlanBuffer>& signature) {
   std::vector<Buffer> buffers;
   for (const auto& one : signature) {
     const auto role = one.role == PlanRole::input ? BufferRole::input : BufferRole::output;
-    buffers.push_back({one.name, role, *one.dtype, one.shape});
+    buffers.push_back({one.name, role, one.dtype, one.shape});
   }
   return buffers;
 }

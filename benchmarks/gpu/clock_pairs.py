@@ -1,0 +1,104 @@
+"""Pairs of kernels whose ratio is known: chains of multiply-adds of different lengths."""
+
+from __future__ import annotations
+
+import importlib.util
+import statistics
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import ouroboros
+import torch
+from ouroboros import Axis, Baseline
+from ouroboros._ouroboros import cuda_devices
+from ouroboros.trace.command import make_tracer
+
+PATH = Path(__file__).parent / "kernels" / "spin.py"
+BLOCKS = 132
+"""As many as an H200 has multiprocessors: one wave, so that time is proportional to the chain."""
+ELEMENTS = 128 * BLOCKS
+RATIOS = (1.01, 1.02, 1.05, 1.2, 2.0)
+LENGTHS_US = (20.0, 200.0)
+"""How long the shorter chain of a pair takes."""
+
+
+@ouroboros.problem(
+    inputs={"x": ("n",)}, axes=[Axis("n", 1, 1 << 20)], timed=[{"n": ELEMENTS}], name="spin"
+)
+def copy(x: torch.Tensor) -> torch.Tensor:
+    """What all chains compute: a copy."""
+    return x.clone()
+
+
+def rounded(iterations: float) -> int:
+    """Returns a length near it for which Triton compiles the same code: a multiple of 16."""
+    return max(1, round(iterations / 16)) * 16
+
+
+class Chains:
+    """Chains of any length, as launch plans and as calls."""
+
+    def __init__(self) -> None:
+        spec = importlib.util.spec_from_file_location("spin", PATH)
+        assert spec is not None and spec.loader is not None
+        self._module: Any = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self._module)
+        self._x = torch.rand(ELEMENTS, device="cuda")
+        self._out = torch.empty_like(self._x)
+        self._tracer = make_tracer(ouroboros.Limits())
+        self._target = cuda_devices()[0][0]["target"]
+
+    def call(self, iterations: int) -> Callable[[], None]:
+        """Returns a callable that launches a chain, as a benchmark in Python would time it."""
+
+        def launch() -> None:
+            self._module.spin[(BLOCKS,)](
+                self._x, self._out, iterations, 1.0, 0.0, block=128, num_warps=4
+            )
+
+        return launch
+
+    def plan(self, iterations: int, name: str) -> Baseline:
+        """Returns a chain as a launch plan, traced without the GPU."""
+        source = PATH.read_text().replace("ITERATIONS = 1000", f"ITERATIONS = {iterations}")
+        (result,) = self._tracer.trace(
+            source.encode(),
+            target=self._target,
+            signatures=[[("x", "float32", [ELEMENTS])]],
+            outputs=["out"],
+        )
+        if result["refusal"]:
+            raise RuntimeError(f"the chain cannot be traced: {result['refusal']}")
+        data = result["variants"][0]
+        return Baseline(name, plan=lambda signature: data)
+
+    def iterations(self, microseconds: float) -> int:
+        """Returns how many multiply-adds take about so long: from a line through two lengths."""
+        short, long = 4_000, 40_000
+        each = (self._time(long) - self._time(short)) / (long - short)
+        return rounded(microseconds / each)
+
+    def _time(self, iterations: int) -> float:
+        launch = self.call(iterations)
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        for _ in range(50):
+            launch()
+        times = []
+        for _ in range(50):
+            torch.cuda._sleep(100_000)
+            begin.record()
+            launch()
+            end.record()
+            end.synchronize()
+            times.append(begin.elapsed_time(end) * 1e3)
+        return statistics.median(times)
+
+
+def deviations(found: Sequence[float], truth: float) -> dict[str, float]:
+    """Returns how far ratios that were found are from the true one, as shares of it."""
+    return {
+        "mean_error": statistics.fmean(abs(one / truth - 1) for one in found),
+        "bias": statistics.fmean(found) / truth - 1,
+        "spread": statistics.pstdev(found) / truth,
+    }

@@ -1,0 +1,26 @@
+"""Copies a small tensor behind a chain of dependent multiply-adds, of which there are ITERATIONS.
+
+One such chain takes the same number of cycles whatever comes before it: two kernels that differ in
+ITERATIONS differ in time by a known amount.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+ITERATIONS = 1000
+
+
+@triton.jit
+def spin(x, out, iterations, one, zero, block: tl.constexpr):
+    at = tl.program_id(0) * block + tl.arange(0, block)
+    value = tl.load(x + at)
+    for _ in range(iterations):
+        value = value * one + zero
+    tl.store(out + at, value)
+
+
+def run(x):
+    out = torch.empty_like(x)
+    spin[(x.numel() // 128,)](x, out, ITERATIONS, 1.0, 0.0, block=128, num_warps=4)
+    return out

@@ -10,6 +10,7 @@
 #include "ouroboros/api.hpp"
 #include "ouroboros/device_arena.hpp"
 #include "ouroboros/executor.hpp"
+#include "ouroboros/gpu_state.hpp"
 #include "ouroboros/launch_plan.hpp"
 #include "ouroboros/limits.hpp"
 
@@ -112,6 +113,10 @@ class OUROBOROS_API CudaRace {
   virtual void download(std::size_t arm) = 0;
 
   [[nodiscard]] virtual CudaCalibration calibrate() = 0;
+
+  /// The GPU's state, asked of the race's own process: between two blocks the clocks are those
+  /// that the next one begins with. What is not known is no error, a race that is over included.
+  [[nodiscard]] virtual GpuState state() = 0;
 };
 
 /// A GPU and the processes that replay on it.
@@ -139,6 +144,10 @@ class OUROBOROS_API CudaExecutor {
   /// The same on inputs and outputs that never leave the GPU.
   virtual std::unique_ptr<CudaRace> open_race(std::vector<LaunchPlan> arms,
                                               std::shared_ptr<const DeviceArena> arena) = 0;
+
+  /// The GPU's state, asked of a waiting process, which is started where there is none. What is
+  /// not known is no error.
+  [[nodiscard]] virtual GpuState state() = 0;
 
   /// How long the last cleaning between two sessions took; 0 when there was none.
   [[nodiscard]] virtual double hygiene_ms() const noexcept = 0;

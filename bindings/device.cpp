@@ -140,6 +140,8 @@ class PlanRunner {
     return py::make_tuple(made, std::chrono::duration<double, std::micro>(replay.elapsed).count());
   }
 
+  [[nodiscard]] GpuState gpu_state() const { return executor_->state(); }
+
   [[nodiscard]] double hygiene_ms() const { return executor_->hygiene_ms(); }
 
  private:
@@ -157,6 +159,24 @@ Record device_record(const CudaDevice& device) {
   one["shared_optin_bytes"] = py::cast(device.shared_optin_bytes);
   one["driver_version"] = py::cast(device.driver_version);
   one["ordinal"] = py::cast(device.ordinal);
+  return one;
+}
+
+Record gpu_state_record(const GpuState& state) {
+  Record one;
+  one["sm_clock_mhz"] = py::cast(state.sm_clock_mhz);
+  one["sm_clock_max_mhz"] = py::cast(state.sm_clock_max_mhz);
+  one["memory_clock_mhz"] = py::cast(state.memory_clock_mhz);
+  one["power_w"] = py::cast(state.power_w);
+  one["power_limit_w"] = py::cast(state.power_limit_w);
+  one["temperature_c"] = py::cast(state.temperature_c);
+  one["slowdowns"] = py::cast(state.slowdowns);
+  one["clocks_locked"] = py::cast(state.clocks_locked);
+  one["other_processes"] = py::cast(state.other_processes);
+  one["shared"] = py::cast(state.shared);
+  one["power_violation_ns"] = py::cast(state.power_violation_ns);
+  one["thermal_violation_ns"] = py::cast(state.thermal_violation_ns);
+  one["reason"] = py::cast(state.reason);
   return one;
 }
 
@@ -261,6 +281,17 @@ void bind_device(py::module_& module) {
       .def("run", &PlanRunner::run, py::arg("plan"), py::arg("inputs"),
            "Replays a plan file on CPU tensors. Returns the outputs, on the CPU, and the time of "
            "the launches in microseconds (one sample, warm caches).")
+      .def(
+          "gpu_state",
+          [](const PlanRunner& runner) {
+            GpuState state;
+            {
+              const py::gil_scoped_release released;
+              state = runner.gpu_state();
+            }
+            return gpu_state_record(state);
+          },
+          "What NVML says of the GPU now: clocks, power, what slows it and who else is on it.")
       .def_property_readonly("hygiene_ms", &PlanRunner::hygiene_ms,
                              "What cleaning between the last two runs took, in milliseconds.");
 

@@ -12,6 +12,7 @@
 #include "ouroboros/calibration.hpp"
 #include "ouroboros/device_arena.hpp"
 #include "ouroboros/executor.hpp"
+#include "ouroboros/gpu_state.hpp"
 #include "ouroboros/launch_plan.hpp"
 #include "ouroboros/limits.hpp"
 
@@ -140,6 +141,10 @@ class OUROBOROS_API CudaRace {
 
   /// What an empty launch takes, in microseconds, submitted as the arms are now.
   [[nodiscard]] virtual std::vector<double> launch_costs(std::size_t count) = 0;
+
+  /// The GPU's state, asked of the race's own process: between two blocks the clocks are those
+  /// that the next one begins with. What is not known is no error, a race that is over included.
+  [[nodiscard]] virtual GpuState state() = 0;
 };
 
 /// How a race is set up.
@@ -178,6 +183,10 @@ class OUROBOROS_API CudaExecutor {
 
   /// Measures what this GPU's clock can resolve: about a third of a second. `calibration` keeps it.
   [[nodiscard]] virtual Calibration calibrate() = 0;
+
+  /// The GPU's state, asked of a waiting process, which is started where there is none. What is
+  /// not known is no error.
+  [[nodiscard]] virtual GpuState state() = 0;
 
   /// How long the last cleaning between two sessions took; 0 when there was none.
   [[nodiscard]] virtual double hygiene_ms() const noexcept = 0;

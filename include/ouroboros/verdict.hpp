@@ -10,6 +10,7 @@
 #include "ouroboros/api.hpp"
 #include "ouroboros/calibration.hpp"
 #include "ouroboros/executor.hpp"
+#include "ouroboros/gpu_state.hpp"
 #include "ouroboros/timing.hpp"
 
 namespace ouroboros {
@@ -127,6 +128,8 @@ struct Timing {
   std::vector<TimedCell> cells;
   std::map<std::string, double> geomean_speedup;  ///< By baseline, over cells.
   std::optional<Calibration> calibration;         ///< Of the GPU's clock; empty on the host.
+  std::optional<GpuState> gpu_start;  ///< Before the first block; empty on the host.
+  std::optional<GpuState> gpu_end;    ///< After the last.
 };
 
 struct GateResult {

@@ -426,6 +426,10 @@ class PlanRunner:
     Replays launch plans on a GPU.
     """
     def __init__(self, device: typing.SupportsInt | typing.SupportsIndex = 0) -> None: ...
+    def gpu_state(self) -> dict[str, typing.Any]:
+        """
+        What NVML says of the GPU now: clocks, power, what slows it and who else is on it.
+        """
     def run(self, plan: bytes, inputs: list[typing.Any]) -> tuple[list[typing.Any], float]:
         """
         Replays a plan file on CPU tensors. Returns the outputs, on the CPU, and the time of the launches in microseconds (one sample, warm caches).

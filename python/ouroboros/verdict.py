@@ -312,8 +312,14 @@ class GpuState(_Record):
     """Reasons for which the clocks are held down, for example "sw_power_cap"."""
     clocks_locked: bool
     """Somebody fixed the clocks."""
+    power_violation_ns: int
+    """For how long power has held the clocks down since the driver started, in nanoseconds."""
+    thermal_violation_ns: int
+    """For how long heat has."""
     other_processes: int
     """Processes of others on the GPU."""
+    shared: bool
+    """The GPU is partitioned (MIG) or shared by MPS."""
     reason: str
     """Why the state, or a part of it, is not known; empty when it is."""
 

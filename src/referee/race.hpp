@@ -74,6 +74,8 @@ class Race {
   [[nodiscard]] virtual std::vector<std::string> flags() const { return {}; }
   /// The autotune configuration that candidates run, in words; empty where there is no choice.
   [[nodiscard]] virtual std::string variant() const { return ""; }
+  /// Clocks and power of the GPU, after warm-up; empty on the host.
+  [[nodiscard]] virtual std::optional<GpuState> gpu_state() { return std::nullopt; }
   /// Time that blocks took on a GPU.
   [[nodiscard]] virtual double gpu_ms() const noexcept { return 0.0; }
 

@@ -119,9 +119,25 @@ void describe(Race& race, const Race::Method& method, const Recording& recording
   cell.gpu_ms = race.gpu_ms();
 }
 
+/// Says that the GPU slowed itself down while a cell was timed.
+void add_slowdowns(const GpuState& before, const GpuState& after, TimedCell& cell) {
+  for (const auto& reason : after.slowdowns) {
+    cell.flags.push_back("slowdown:" + reason);
+  }
+  if (after.power_violation_ns > before.power_violation_ns && after.slowdowns.empty()) {
+    cell.flags.emplace_back("slowdown:power");
+  }
+  if (after.thermal_violation_ns > before.thermal_violation_ns && after.slowdowns.empty()) {
+    cell.flags.emplace_back("slowdown:thermal");
+  }
+  if (after.other_processes > 0) {
+    cell.flags.emplace_back("gpu_shared");
+  }
+}
+
 TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
-                    const Options& options, const Calibration* calibration,
-                    std::vector<Finding>& findings) {
+                    const Options& options, Timing& record, std::vector<Finding>& findings) {
+  const auto* calibration = record.calibration ? &*record.calibration : nullptr;
   TimedCell cell;
   cell.dtype = to_string(spec.dtype);
   cell.axes = spec.axes;
@@ -146,6 +162,7 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
   if (race.failure()) {
     return cell;
   }
+  const auto before = race.gpu_state();
   const auto method = race.method();
   std::vector<Comparison> comparisons;
   for (const auto& opponent : opponents) {
@@ -162,6 +179,11 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
   }
   if (calibration != nullptr) {
     add_limits(race, *calibration, cell, findings);
+  }
+  record.gpu_end = race.gpu_state();
+  if (before && record.gpu_end) {
+    add_slowdowns(*before, *record.gpu_end, cell);
+    record.gpu_start = record.gpu_start ? record.gpu_start : before;
   }
   cell.samples_checked = race.samples_checked();
   cell.samples_total = race.samples_total();
@@ -213,10 +235,8 @@ TimingOutcome time(const Problem& problem, const Compiled& compiled, std::uint64
     const judge::CaseSpec spec{static_cast<int>(i), dtypes.front(), cells[i], "normal", cell_seed};
     require_memory(problem, spec);
     const auto race = make_race(problem, compiled, spec, cell_seed, options);
-    const auto& calibration = outcome.record.calibration;
-    outcome.record.cells.push_back(time_cell(*race, spec, cell_seed, options,
-                                             calibration ? &*calibration : nullptr,
-                                             outcome.findings));
+    outcome.record.cells.push_back(
+        time_cell(*race, spec, cell_seed, options, outcome.record, outcome.findings));
     outcome.oracle_s += race->oracle_s();
     if (race->failure()) {
       outcome.failure = race->failure()->status;

@@ -13,6 +13,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <sstream>
 
 #include "ouroboros/error.hpp"
@@ -135,7 +137,36 @@ Exit exit_of_reaped(int pidfd) noexcept {
   return told ? decode(info.exit_status) : Exit{0, 0, false};
 }
 
+/// The leaders of this process' sandboxes, from their start until they are reaped.
+class Leaders {
+ public:
+  void add(pid_t leader) {
+    const std::lock_guard guard(mutex_);
+    ids_.insert(leader);
+  }
+  void remove(pid_t leader) noexcept {
+    const std::lock_guard guard(mutex_);
+    ids_.erase(leader);
+  }
+  [[nodiscard]] std::vector<pid_t> all() {
+    const std::lock_guard guard(mutex_);
+    return {ids_.begin(), ids_.end()};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<pid_t> ids_;
+};
+
+/// Never destroyed: processes may end while this one does.
+Leaders& running() {
+  static auto* const leaders = new Leaders;
+  return *leaders;
+}
+
 }  // namespace
+
+std::vector<pid_t> leaders() { return running().all(); }
 
 Process::Process(const Request& request) {
   int ends[2];
@@ -171,6 +202,7 @@ Process::Process(const Request& request) {
                 command.front() + " could not be started: " + std::strerror(result));
   }
   pidfd_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, leader_, 0)));
+  running().add(leader_);
   report_end.reset();
   try {
     if (!pidfd_) {
@@ -266,6 +298,7 @@ std::optional<Exit> Process::wait(std::chrono::nanoseconds timeout) {
 // yet, so that neither its id nor its group's can belong to anyone else.
 void Process::reap() noexcept {
   ::kill(-leader_, SIGKILL);
+  running().remove(leader_);
   int status = 0;
   pid_t waited = 0;
   do {

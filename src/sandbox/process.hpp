@@ -75,6 +75,10 @@ class Process {
 /// Throws `Error{not_found}` that lists where it looked.
 std::filesystem::path find_helper(const std::string& name);
 
+/// The first processes of all that this process runs in sandboxes now. What each started descends
+/// from it.
+std::vector<pid_t> leaders();
+
 /// Folders that any dynamically linked program needs to read.
 std::vector<std::filesystem::path> system_folders();
 

@@ -162,6 +162,23 @@ void fields(Visit&& visit, Record& record) {
   visit("notes", record.notes);
 }
 
+template <class Visit, Is<GpuState> Record>
+void fields(Visit&& visit, Record& record) {
+  visit("sm_clock_mhz", record.sm_clock_mhz);
+  visit("sm_clock_max_mhz", record.sm_clock_max_mhz);
+  visit("memory_clock_mhz", record.memory_clock_mhz);
+  visit("power_w", record.power_w);
+  visit("power_limit_w", record.power_limit_w);
+  visit("temperature_c", record.temperature_c);
+  visit("slowdowns", record.slowdowns);
+  visit("clocks_locked", record.clocks_locked);
+  visit("power_violation_ns", record.power_violation_ns);
+  visit("thermal_violation_ns", record.thermal_violation_ns);
+  visit("other_processes", record.other_processes);
+  visit("shared", record.shared);
+  visit("reason", record.reason);
+}
+
 template <class Visit, Is<Timing> Record>
 void fields(Visit&& visit, Record& record) {
   visit("ran", record.ran);
@@ -170,6 +187,8 @@ void fields(Visit&& visit, Record& record) {
   visit("cells", record.cells);
   visit("geomean_speedup", record.geomean_speedup);
   visit("calibration", record.calibration, added);
+  visit("gpu_start", record.gpu_start, added);
+  visit("gpu_end", record.gpu_end, added);
 }
 
 template <class Visit, Is<GateResult> Record>

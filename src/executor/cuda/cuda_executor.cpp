@@ -1,6 +1,7 @@
 #include "ouroboros/cuda_executor.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "executor/cuda/calibration.hpp"
 #include "executor/cuda/device_arena.hpp"
@@ -71,6 +72,28 @@ std::vector<std::byte> serialise(const std::vector<LaunchPlan>& plans, json& siz
   return bytes;
 }
 
+GpuState unknown_state(const std::string& reason) {
+  GpuState state;
+  state.reason = reason;
+  return state;
+}
+
+/// Asks a process for its GPU's state. `ask` hands on the request, and gives the answer.
+template <typename Ask>
+GpuState state_through(const Ask& ask) {
+  try {
+    const json request = {{"do", "state"}, {"referee", getpid()}, {"helpers", sandbox::leaders()}};
+    const std::optional<json> reply = ask(request);
+    return reply ? gpu_state_from(*reply)
+                 : unknown_state(fmt::format("NVML did not answer within {:g} s", grace.count()));
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled) {
+      throw;
+    }
+    return unknown_state(error.what());
+  }
+}
+
 /// The processes of one executor: those in use are their sessions', one may be waiting.
 class Pool {
  public:
@@ -112,6 +135,18 @@ class Pool {
     } catch (const std::exception&) {
       // Then the next session starts it, and says what is wrong.
     }
+  }
+
+  GpuState state() {
+    return state_through([this](const json& request) {
+      auto worker = waiting_ ? std::move(waiting_) : start();
+      worker->greeting(options_.cancelled);
+      auto reply = worker->ask(request, grace, options_.cancelled);
+      if (reply) {
+        waiting_ = std::move(worker);
+      }
+      return reply;
+    });
   }
 
   /// For the first process, which is started only to see that the device can be had.
@@ -166,6 +201,20 @@ class Lease {
       worker_.reset();
       throw;
     }
+  }
+
+  GpuState state() {
+    if (!worker_) {
+      return unknown_state("the session is over" +
+                           (last_.evidence.empty() ? "" : ": " + last_.evidence));
+    }
+    return state_through([this](const json& request) {
+      auto reply = ask(request, grace);
+      if (!reply) {
+        worker_.reset();
+      }
+      return reply;
+    });
   }
 
   void settle(const Replay& replay) {
@@ -320,6 +369,8 @@ class Race final : public CudaRace {
     return require_answer({{"do", "launch_costs"}, {"count", count}}).at("us");
   }
 
+  [[nodiscard]] GpuState state() override { return lease_.state(); }
+
  private:
   json require_answer(const json& body) {
     lease_.require_process();
@@ -399,6 +450,8 @@ class Executor final : public CudaExecutor {
     pool_->give(std::move(worker));
     return calibration_from(*reply, device_);
   }
+
+  [[nodiscard]] GpuState state() override { return pool_->state(); }
 
   [[nodiscard]] double hygiene_ms() const noexcept override { return pool_->hygiene_ms(); }
 

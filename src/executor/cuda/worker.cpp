@@ -45,9 +45,16 @@ sandbox::Request request(const std::string& argument, const std::string& libcuda
   if (!library.empty()) {
     request.environment.push_back("OUROBOROS_LIBCUDA=" + library);
   }
+  const char* nvml = std::getenv("OUROBOROS_LIBNVML");
+  if (nvml != nullptr) {
+    request.environment.push_back(std::string("OUROBOROS_LIBNVML=") + nvml);
+  }
   if (restrict_files) {
     request.readable = sandbox::system_folders();
     request.readable.insert(request.readable.end(), {program, "/sys", "/etc", "/opt", library});
+    if (nvml != nullptr) {
+      request.readable.emplace_back(nvml);
+    }
     // The driver names its threads there, and does not start when it cannot.
     request.writable = {"/proc", "/dev/shm"};
     std::error_code ignored;
@@ -208,6 +215,24 @@ CudaDevice device_from(const nlohmann::json& description) {
   description.at("ordinal").get_to(device.ordinal);
   description.at("pageable_access").get_to(device.pageable_access);
   return device;
+}
+
+GpuState gpu_state_from(const nlohmann::json& description) {
+  GpuState state;
+  description.at("sm_clock_mhz").get_to(state.sm_clock_mhz);
+  description.at("sm_clock_max_mhz").get_to(state.sm_clock_max_mhz);
+  description.at("memory_clock_mhz").get_to(state.memory_clock_mhz);
+  description.at("power_w").get_to(state.power_w);
+  description.at("power_limit_w").get_to(state.power_limit_w);
+  description.at("temperature_c").get_to(state.temperature_c);
+  description.at("slowdowns").get_to(state.slowdowns);
+  description.at("clocks_locked").get_to(state.clocks_locked);
+  description.at("other_processes").get_to(state.other_processes);
+  description.at("shared").get_to(state.shared);
+  description.at("power_violation_ns").get_to(state.power_violation_ns);
+  description.at("thermal_violation_ns").get_to(state.thermal_violation_ns);
+  description.at("reason").get_to(state.reason);
+  return state;
 }
 
 }  // namespace ouroboros::cuda

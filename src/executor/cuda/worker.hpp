@@ -47,4 +47,7 @@ class Worker {
 /// Reads what `describe_device` wrote.
 CudaDevice device_from(const nlohmann::json& description);
 
+/// Reads the answer to the question for a GPU's state.
+GpuState gpu_state_from(const nlohmann::json& description);
+
 }  // namespace ouroboros::cuda

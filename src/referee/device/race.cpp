@@ -146,6 +146,7 @@ class DeviceRace final : public Race {
     return method_;
   }
   [[nodiscard]] double gpu_ms() const noexcept override { return gpu_ms_; }
+  [[nodiscard]] std::optional<GpuState> gpu_state() override { return race_->state(); }
   [[nodiscard]] bool exclusive() const noexcept override { return gpu_ && gpu_->exclusive(); }
   [[nodiscard]] std::string variant() const override {
     return variants_.empty() ? "" : variants_[chosen_].variant;

@@ -16,6 +16,7 @@
 #include "executor/cuda/frame.hpp"
 #include "executor/cuda/main/calibrate.hpp"
 #include "executor/cuda/main/hygiene.hpp"
+#include "executor/cuda/main/nvml.hpp"
 #include "executor/cuda/main/race.hpp"
 #include "executor/cuda/main/sweep.hpp"
 #include "ouroboros/error.hpp"
@@ -41,6 +42,22 @@ json to_json(const Replay& replay) {
           {"evidence", replay.evidence},
           {"elapsed_ns", replay.elapsed.count()},
           {"wall_ns", replay.wall.count()}};
+}
+
+json to_json(const GpuState& state) {
+  return {{"sm_clock_mhz", state.sm_clock_mhz},
+          {"sm_clock_max_mhz", state.sm_clock_max_mhz},
+          {"memory_clock_mhz", state.memory_clock_mhz},
+          {"power_w", state.power_w},
+          {"power_limit_w", state.power_limit_w},
+          {"temperature_c", state.temperature_c},
+          {"slowdowns", state.slowdowns},
+          {"clocks_locked", state.clocks_locked},
+          {"other_processes", state.other_processes},
+          {"shared", state.shared},
+          {"power_violation_ns", state.power_violation_ns},
+          {"thermal_violation_ns", state.thermal_violation_ns},
+          {"reason", state.reason}};
 }
 
 json load_failed(const std::string& evidence) {
@@ -74,7 +91,7 @@ std::vector<LaunchPlan> plans(const Frame& frame) {
 
 class Server {
  public:
-  explicit Server(Device& device) : device_(device) {}
+  explicit Server(Device& device) : device_(device), nvml_(device.description().at("uuid")) {}
 
   /// The answer to one request.
   json answer(Frame& frame) {
@@ -88,6 +105,9 @@ class Server {
     }
     if (what == "close") {
       return close();
+    }
+    if (what == "state") {
+      return to_json(nvml_.state({body.at("referee"), body.at("helpers")}));
     }
     if (what == "replay" && sweep_) {
       return finish(sweep_->replay(body.at("call"), body.at("high"), body.at("seconds"),
@@ -198,6 +218,7 @@ class Server {
   }
 
   Device& device_;
+  Nvml nvml_;
   std::unique_ptr<Sweep> sweep_;
   std::unique_ptr<Race> race_;
   bool doubtful_ = false;

@@ -83,11 +83,11 @@ def percentile(values: Sequence[float], share: float) -> float:
     return sorted(values)[math.ceil(share * len(values)) - 1] if values else 0.0
 
 
-def same_against_same(_: Mapping[str, Any]) -> dict[str, Any]:
+def same_against_same(shared: Mapping[str, Any]) -> dict[str, Any]:
     """Times what PyTorch does against a second copy of itself."""
     referee = ouroboros.Referee(mode="report", dtypes=["float32"])
     rows = []
-    for name in ouroboros.problems.names():
+    for name in ouroboros.problems.names()[:: shared["share"]]:
         problem = ouroboros.problems.load(name)
         for size in ROWS:
             kind = "eager" if size in (16, 8192) else "compile"
@@ -137,7 +137,7 @@ def known_ratios(shared: Mapping[str, Any]) -> dict[str, Any]:
     runs = []
     for mode in ("report", "decide"):
         referee = ouroboros.Referee(mode=mode)
-        for number in range(COVERAGE_RUNS):
+        for number in range(COVERAGE_RUNS // shared["share"]):
             pair = pairs[number % len(pairs)]
             row = timing_row(
                 referee.compare(copy, chains.plan(pair["a"], "A"), chains.plan(pair["b"], "B"))
@@ -186,7 +186,7 @@ def rivals(shared: Mapping[str, Any]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pairs.json"
         path.write_text(json.dumps(pairs))
-        for number in range(RIVAL_PROCESSES):
+        for number in range(max(1, RIVAL_PROCESSES // shared["share"])):
             done = subprocess.run(
                 [sys.executable, HERE / "clock_rivals.py", path, str(number)],
                 capture_output=True,
@@ -273,7 +273,15 @@ def verdicts(_: Mapping[str, Any]) -> dict[str, Any]:
         "verdicts": [
             {
                 key: row[key]
-                for key in ("status", "summary", "candidate", "problem", "timing", "gate", "provenance")
+                for key in (
+                    "status",
+                    "summary",
+                    "candidate",
+                    "problem",
+                    "timing",
+                    "gate",
+                    "provenance",
+                )
             }
             for row in rows
         ],
@@ -294,15 +302,17 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="folder for the JSON")
     parser.add_argument("--commit", default="", help="what is measured")
     parser.add_argument("--only", default=",".join(PARTS), help="parts, with commas")
+    parser.add_argument(
+        "--quick", action="store_true", help="a tenth of the runs: a look, no result"
+    )
     options = parser.parse_args()
+    share = 10 if options.quick else 1
     options.out.mkdir(parents=True, exist_ok=True)
     random.seed(0)
     record = provenance(options.commit)
-    record["calibration"] = json.loads(
-        ouroboros.Referee().calibrate(fresh=True).model_dump_json()
-    )
+    record["calibration"] = json.loads(ouroboros.Referee().calibrate(fresh=True).model_dump_json())
     chains = Chains()
-    shared = {"chains": chains, "pairs": pairs_of(chains)}
+    shared = {"chains": chains, "pairs": pairs_of(chains), "share": share}
     record["pairs"] = shared["pairs"]
     record["elements"] = ELEMENTS
     summary: dict[str, Any] = {}

@@ -1,6 +1,6 @@
 """Keeps a GPU busy, as another user of it would: until it is killed.
 
-    python clock_load.py compute|contexts
+python clock_load.py compute|contexts
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ def inductor(chains: Chains) -> Tool:
     """Returns the benchmarker by which Inductor tunes, with its defaults."""
     from torch._inductor.runtime.benchmarking import benchmarker
 
-    return lambda a, b: benchmarker.benchmark_gpu(chains.call(b)) / benchmarker.benchmark_gpu(
-        chains.call(a)
+    return lambda a, b: (
+        benchmarker.benchmark_gpu(chains.call(b)) / benchmarker.benchmark_gpu(chains.call(a))
     )
 
 
@@ -106,7 +106,7 @@ def main() -> None:
             tools["ours"].plans[length] = chains.plan(length, str(length))  # type: ignore[attr-defined]
     order = random.Random(int(sys.argv[2]))
     found: list[dict[str, object]] = []
-    for name, tool in tools.items():
+    for tool in tools.values():
         tool(pairs[0]["a"], pairs[0]["b"])
     for pair in order.sample(pairs, len(pairs)):
         for name in order.sample(list(tools), len(tools)):

@@ -45,9 +45,7 @@ def bench(
     json_path: Annotated[
         str | None, typer.Option("--json", help="Write the verdict here; - prints it alone.")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Write a report there: one HTML page.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write a report there: one HTML page.")] = None,
 ) -> None:
     """Time A against B on a GPU, block by block on the same pages."""
     if mode not in ("screen", "decide", "report"):

@@ -13,8 +13,23 @@ MEANINGS = {
     "times have several modes, and no single figure describes them well.",
     "processor_not_leased": "The referee did not have the processor or the GPU to itself while "
     "this cell was timed: another judgement may have shared its caches.",
-    "starved": "In more than 1 % of the samples the GPU had run out of work before the sample was "
-    "handed over whole: their times may hold some of the host's.",
+    "carryover": "The candidate runs differently after itself than after others, and not as the "
+    "baseline does: what one arm leaves behind touches the next.",
+    "clock_confounded": "The ratio in cycles differs from that in time by more than 0.3 %: the "
+    "GPU's clock was not the same for both.",
+    "contradicted": "The interval excludes 1, but random signs of the blocks are as extreme: the "
+    "decision was withdrawn.",
+    "gpu_shared": "Other processes had a context on this GPU.",
+    "impossible_speed": "It is faster than the memory can deliver all of its inputs: it does not "
+    "need them all, or the measurement is wrong.",
+    "launch_bound": "The kernel takes about as long as an empty launch: nothing was subtracted, "
+    "and the ratio is pulled towards 1.",
+    "memory": "The candidate is quicker when it meets the same inputs a second time, more than the "
+    "baseline is.",
+    "not_deterministic": "Two runs on the same inputs did not agree in every bit.",
+    "slowdown": "The GPU held its clocks down, for the reason that follows.",
+    "starved": "In more than a tenth of the blocks the GPU had run out of work before a sample was "
+    "handed over whole: these blocks were left out.",
 }
 """By the part of a flag before its colon; what follows the colon says where or how often."""
 

@@ -228,9 +228,7 @@ class Referee:
         loaded = problems.load(problem)
         if cells is not None:
             loaded = loaded.with_timed_gpu([dict(cell) for cell in cells])
-        return Verdict.from_json(
-            self._native.compare_json(loaded, _side(a, "A"), _side(b, "B"))
-        )
+        return Verdict.from_json(self._native.compare_json(loaded, _side(a, "A"), _side(b, "B")))
 
     def calibrate(self, *, fresh: bool = False) -> Calibration:
         """Returns what the GPU's clock can and cannot resolve; measured once for each boot.

@@ -256,7 +256,9 @@ def calibration_view(measured: Calibration) -> RenderableType:
     add_row(facts, "tick", f"{measured.tick_ns:.3g} ns", "", "the smallest step between events")
     for way, cost in measured.launch_us.items():
         row(f"empty launch, {way}", cost, "us", "in every raw time; subtracted, or cancelled")
-    row("flush", measured.flush_us, "us", f"reads {measured.flush_bytes >> 20} MiB, leaves it clean")
+    row(
+        "flush", measured.flush_us, "us", f"reads {measured.flush_bytes >> 20} MiB, leaves it clean"
+    )
     row("copy, clean", measured.clean_copy_us, "us", "32 MiB moved, behind the clean flush")
     row("copy, dirty", measured.dirty_copy_us, "us", "behind a memset: what such a flush adds")
     row("copy, hot", measured.hot_copy_us, "us", "behind itself")

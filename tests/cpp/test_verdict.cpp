@@ -99,6 +99,67 @@ Verdict swept_verdict(std::vector<CaseResult> cases) {
   return verdict;
 }
 
+GpuState gpu_state(int clock_mhz) {
+  GpuState state;
+  state.sm_clock_mhz = clock_mhz;
+  state.sm_clock_max_mhz = 1980;
+  state.memory_clock_mhz = 3201;
+  state.power_w = 120.5;
+  state.power_limit_w = 700;
+  state.temperature_c = 34;
+  state.slowdowns = {"sw_power_cap"};
+  state.clocks_locked = true;
+  state.power_violation_ns = 1000;
+  state.thermal_violation_ns = 2000;
+  state.other_processes = 1;
+  state.shared = true;
+  state.reason = "the limit is not known";
+  return state;
+}
+
+// What a GPU's clock adds to a record.
+void add_clock(Timing& timing) {
+  Calibration calibration;
+  calibration.device = "NVIDIA H200";
+  calibration.driver_version = "CUDA 13.0";
+  calibration.measured_at = "2026-01-02T03:04:05Z";
+  calibration.tick_ns = 32;
+  calibration.launch_us = {{"stream", {2.7, 2.6, 2.8}}, {"gate", {2.8, 2.7, 2.9}}};
+  calibration.flush_us = {35.7, 35.5, 35.9};
+  calibration.flush_bytes = 104857600;
+  calibration.flush_sizes = {{52428800, {10.1, 10.0, 10.2}}};
+  calibration.clean_copy_us = {10, 9.9, 10.1};
+  calibration.dirty_copy_us = {11, 10.9, 11.1};
+  calibration.hot_copy_us = {8, 7.9, 8.1};
+  calibration.globaltimer_step_ns = 32;
+  calibration.peak_gbps = 4814;
+  calibration.copy_curve = {{1, 1, 1048576, {1000, 990, 1010}}};
+  calibration.aa_speedup = {1.0001, 0.999, 1.001};
+  calibration.notes = {"a note"};
+  timing.calibration = calibration;
+  timing.gpu_start = gpu_state(1980);
+  timing.gpu_end = gpu_state(1965);
+  auto& cell = timing.cells[0];
+  cell.flags = {"autocorrelated"};
+  cell.bracket_us = {14.7, 14.6, 14.8};
+  cell.estimator = "bracket";
+  cell.submission = "gate";
+  cell.floor_us = 10;
+  cell.ceiling_fraction = 0.8;
+  cell.peak_fraction = 0.7;
+  cell.placement_sd = 0.002;
+  cell.clock_mhz = 1975;
+  cell.blocks_void = 2;
+  cell.gpu_ms = 12.5;
+  cell.as_called_us = {{30, 29, 31}};
+  auto& baseline = cell.baselines[0];
+  baseline.speedup_raw = {1.8, 1.7, 1.9};
+  baseline.block_log_ratios = {-0.69, -0.7};
+  baseline.memory = {0.001, -0.002, 0.003};
+  baseline.as_called_us = {{40, 39, 41}};
+  baseline.as_called_speedup = {{1.33, 1.3, 1.36}};
+}
+
 // A record in which every member differs from its default.
 Verdict sample() {
   Verdict verdict;
@@ -157,7 +218,7 @@ Verdict sample() {
   verdict.timing.clock = "host_processor_time";
   verdict.timing.mode = "decide";
   verdict.timing.cells = {timed_cell({timed_baseline("eager", 1.9, 2.0, 2.1), unavailable})};
-  verdict.timing.cells[0].flags = {"autocorrelated"};
+  add_clock(verdict.timing);
   verdict.timing.geomean_speedup = {{"eager", 2.0}};
 
   verdict.gate.ran = true;
@@ -311,7 +372,10 @@ TEST_CASE("a default verdict has the same keys") {
   // What the sample has besides lies inside lists, or under the names of a table.
   for (const std::string& path : populated) {
     const bool varies = contains(path, "[]") || path.starts_with(".timing.geomean_speedup.") ||
-                        path.starts_with(".provenance.stage_s.");
+                        path.starts_with(".provenance.stage_s.") ||
+                        path.starts_with(".timing.calibration.") ||
+                        path.starts_with(".timing.gpu_start.") ||
+                        path.starts_with(".timing.gpu_end.");
     CAPTURE(path);
     CHECK((varies || fresh.count(path) == 1));
   }
@@ -329,13 +393,27 @@ TEST_CASE("the committed sample is what this code writes") {
   CHECK(committed == written);
 }
 
-TEST_CASE("no value is null, and figures that JSON lacks are strings") {
+TEST_CASE("only what was not measured is null, and figures that JSON lacks are strings") {
   const std::string text = sample().to_json();
-  CHECK_FALSE(contains(text, "null"));
+  auto none = sample();
+  none.timing.cells[0].baselines.resize(1);
+  CHECK_FALSE(contains(none.to_json(), "null"));
   const Json json = Json::parse(text);
   CHECK(json["correctness"]["cases"][1]["max_abs_error"] == "NaN");
   CHECK(json["correctness"]["cases"][1]["error_over_allowed"] == "Infinity");
   CHECK(json["correctness"]["cases"][1]["reference_max_abs_error"] == "-Infinity");
+}
+
+TEST_CASE("a record from before a key was added can be read") {
+  Json json = Json::parse(sample().to_json());
+  json["timing"].erase("calibration");
+  json["timing"]["cells"][0].erase("bracket_us");
+  json["timing"]["cells"][0]["baselines"][0].erase("block_log_ratios");
+  const auto back = Verdict::from_json(json.dump());
+  CHECK_FALSE(back.timing.calibration.has_value());
+  CHECK(back.timing.cells[0].bracket_us.estimate == 0);
+  json["timing"]["cells"][0].erase("handover_us");
+  CHECK(contains(refusal_of(json), "'timing.cells[0].handover_us' is missing"));
 }
 
 TEST_CASE("a seed keeps all its bits") {

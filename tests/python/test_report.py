@@ -148,7 +148,10 @@ def gpu_state(**changes: Any) -> Record:
         "temperature_c": 34,
         "slowdowns": [],
         "clocks_locked": False,
+        "power_violation_ns": 0,
+        "thermal_violation_ns": 0,
         "other_processes": 0,
+        "shared": False,
         "reason": "",
         **changes,
     }

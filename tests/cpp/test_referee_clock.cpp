@@ -1,0 +1,193 @@
+// Comparing launch plans: blocks, estimators, guards and records, on a driver whose time is counted.
+
+#include <ATen/ops/mul.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "ouroboros/plan.hpp"
+#include "ouroboros/referee.hpp"
+
+using namespace ouroboros;
+
+namespace {
+
+/// Calibrations of the fake GPU are kept in a folder of this test's.
+class Cache {
+ public:
+  Cache() {
+    REQUIRE(mkdtemp(folder_.data()) != nullptr);
+    setenv("OUROBOROS_CACHE", folder_.c_str(), 1);
+    setenv("OUROBOROS_LIBCUDA", OUROBOROS_GOOD_FAKE_CUDA, 1);
+  }
+  ~Cache() {
+    unsetenv("OUROBOROS_CACHE");
+    std::filesystem::remove_all(folder_);
+  }
+  Cache(const Cache&) = delete;
+  Cache& operator=(const Cache&) = delete;
+
+ private:
+  std::string folder_ = "/tmp/ouroboros-test-XXXXXX";
+};
+
+Problem doubling() {
+  Problem problem;
+  problem.name = "double";
+  problem.axes = {{.name = "n", .minimum = 1, .maximum = 300}};
+  problem.inputs = {{.name = "x", .shape = {{1, "n"}}}};
+  problem.timed = {{{"n", 100}}};
+  problem.reference = [](const Tensors& inputs) { return Tensors{at::mul(inputs[0], 2)}; };
+  return problem;
+}
+
+/// How the fake driver's kernel behaves: see scale_in_a_manner there.
+enum class Manner : std::uint32_t { honest, lazy, straggle, trap };
+
+PlanImage image() {
+  std::ifstream file(OUROBOROS_SOURCE_DIR "/tests/data/cubin/cuda13_sm_90.cubin", std::ios::binary);
+  const std::vector<char> chars{std::istreambuf_iterator<char>(file), {}};
+  const auto* data = reinterpret_cast<const std::byte*>(chars.data());
+  std::vector<std::byte> bytes(data, data + chars.size());
+  auto digest = sha256_hex(bytes.data(), bytes.size());
+  return {std::move(bytes), std::move(digest)};
+}
+
+/// Plans with so many launches, each of one microsecond and `grid` thousandths of one.
+Contender plans(const std::string& name, Manner manner, int launches, std::uint32_t grid) {
+  return {name, [=](const std::vector<PlanBuffer>& signature) {
+            LaunchPlan plan;
+            plan.origin = PlanOrigin::live_trace;
+            plan.language = "triton";
+            plan.target = "sm_90";
+            plan.buffers = signature;
+            plan.images = {image()};
+            plan.modules = {{ModuleOrigin::candidate, 0}};
+            KernelLaunch launch;
+            launch.function = "scale";
+            launch.grid = {grid, 1, 1};
+            launch.pointers = {{0, {0, 0}}, {8, {1, 0}}};
+            launch.fields = {{0, 8}, {8, 8}, {16, 4}, {20, 4}};
+            launch.parameters.resize(24);
+            const auto elements = static_cast<std::uint32_t>(signature.at(0).bytes / 4);
+            std::memcpy(launch.parameters.data() + 16, &elements, sizeof elements);
+            std::memcpy(launch.parameters.data() + 20, &manner, sizeof manner);
+            plan.launches.assign(static_cast<std::size_t>(launches), launch);
+            return plan;
+          }};
+}
+
+Verdict compared(const Contender& a, const Contender& b, timing::Mode mode = timing::Mode::decide) {
+  Options options;
+  options.mode = mode;
+  return Referee(options).compare(doubling(), a, b);
+}
+
+}  // namespace
+
+TEST_CASE("plans are compared cell by cell", "[referee]") {
+  const Cache cache;
+  const auto verdict = compared(plans("short", Manner::honest, 1, 1000), plans("long", Manner::honest, 2, 1000));
+  INFO(verdict.to_json(1));
+  REQUIRE(verdict.status == Status::ok);
+  CHECK(verdict.candidate == "short");
+  CHECK_FALSE(verdict.correctness.ran);
+  CHECK(verdict.timing.clock == "device_events");
+  REQUIRE(verdict.timing.calibration.has_value());
+  CHECK(verdict.timing.calibration->device == "Fake GPU");
+  REQUIRE(verdict.timing.gpu_end.has_value());
+  const auto& cell = verdict.timing.cells.at(0);
+  // Two microseconds: chains of calls, in which what a bracket has once cancels.
+  CHECK(cell.estimator == "slope");
+  CHECK(cell.submission == "stream");
+  CHECK(cell.latency_us.estimate == Approx(2.0).epsilon(1e-3));
+  CHECK(cell.bytes_min == 800);
+  CHECK(cell.floor_us > 0);
+  CHECK(cell.clock_mhz == Approx(1500).epsilon(0.01));
+  CHECK(cell.blocks_void == 0);
+  CHECK(cell.samples_total > 2 * 16);
+  CHECK(cell.samples_checked > 16);
+  const auto& baseline = cell.baselines.at(0);
+  CHECK(baseline.name == "long");
+  CHECK(baseline.decision == "faster");
+  CHECK(baseline.speedup.estimate == Approx(2.0).epsilon(1e-3));
+  CHECK(baseline.blocks == 16);
+  CHECK(baseline.block_log_ratios.size() == 16);
+  CHECK(baseline.memory.estimate == Approx(0).margin(1e-3));
+}
+
+TEST_CASE("the cost of a launch is subtracted from long kernels", "[referee]") {
+  const Cache cache;
+  const auto verdict = compared(plans("a", Manner::honest, 1, 99'000), plans("b", Manner::honest, 1, 199'000));
+  INFO(verdict.to_json(1));
+  REQUIRE(verdict.status == Status::ok);
+  const auto& cell = verdict.timing.cells.at(0);
+  CHECK(cell.estimator == "bracket");
+  CHECK(cell.handover_us == Approx(1.001).epsilon(1e-3));
+  CHECK(cell.bracket_us.estimate == Approx(100.0).epsilon(1e-3));
+  CHECK(cell.latency_us.estimate == Approx(100.0 - 1.001).epsilon(1e-3));
+  const auto& baseline = cell.baselines.at(0);
+  CHECK(baseline.speedup_raw.estimate == Approx(2.0).epsilon(1e-3));
+  CHECK(baseline.speedup.estimate == Approx((200 - 1.001) / (100 - 1.001)).epsilon(1e-4));
+}
+
+TEST_CASE("one look is all that a screen takes", "[referee]") {
+  const Cache cache;
+  const auto same = plans("same", Manner::honest, 1, 99'000);
+  const auto verdict = compared(same, same, timing::Mode::screen);
+  INFO(verdict.to_json(1));
+  CHECK(verdict.timing.mode == "screen");
+  CHECK(verdict.timing.cells.at(0).baselines.at(0).blocks == 16);
+  CHECK(verdict.timing.cells.at(0).baselines.at(0).decision == "same");
+}
+
+TEST_CASE("work that is left out at the second meeting is found", "[referee]") {
+  const Cache cache;
+  const auto verdict = compared(plans("lazy", Manner::lazy, 1, 1000), plans("honest", Manner::honest, 1, 1000));
+  INFO(verdict.to_json(1));
+  CHECK(verdict.status == Status::rejected);
+  CHECK(verdict.findings.at(0).kind == "timed_output_wrong");
+}
+
+TEST_CASE("launches that are slow to submit cost blocks, and no verdict", "[referee]") {
+  const Cache cache;
+  const auto verdict =
+      compared(plans("straggler", Manner::straggle, 1, 1000), plans("b", Manner::honest, 2, 1000));
+  INFO(verdict.to_json(1));
+  REQUIRE(verdict.status == Status::ok);
+  CHECK(verdict.timing.cells.at(0).submission == "gate");
+  CHECK(verdict.timing.cells.at(0).baselines.at(0).decision == "faster");
+}
+
+TEST_CASE("what cannot be replayed is no rival, and what is none is said", "[referee]") {
+  const Cache cache;
+  const auto verdict = compared(plans("a", Manner::honest, 1, 1000), plans("b", Manner::trap, 1, 1000));
+  INFO(verdict.to_json(1));
+  CHECK(verdict.status == Status::ok);
+  CHECK(verdict.timing.cells.at(0).baselines.at(0).status == "unavailable");
+  const Referee referee;
+  const Contender host{"host", Candidate{"int x;", "host", "cpp"}};
+  CHECK_THROWS_WITH(static_cast<void>(referee.compare(
+                        doubling(), plans("a", Manner::honest, 1, 1000), host)),
+                    ContainsSubstring("only GPU candidates can be compared"));
+}
+
+TEST_CASE("the gate's processes differ in where their memory lies", "[referee]") {
+  const Cache cache;
+  Options options;
+  options.until = Stage::gate;
+  options.gate.runs = 2;
+  const auto verdict = Referee(options).compare(doubling(), plans("a", Manner::honest, 1, 99'000),
+                                                plans("b", Manner::honest, 1, 109'000));
+  INFO(verdict.to_json(1));
+  REQUIRE(verdict.gate.ran);
+  CHECK(verdict.gate.passed);
+  CHECK(verdict.gate.baseline == "b");
+  CHECK(verdict.gate.speedup.estimate == Approx(110.0 / 100.0).epsilon(0.01));
+}

@@ -15,7 +15,7 @@ struct Kind {
 };
 
 /// One class for each code, by the code's number. They live as long as the interpreter.
-std::array<PyObject*, 10> classes{};
+std::array<PyObject*, 11> classes{};
 
 PyObject* class_of(ErrorCode code) { return classes.at(static_cast<std::size_t>(code)); }
 

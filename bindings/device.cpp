@@ -295,6 +295,8 @@ void bind_device(py::module_& module) {
       .def_property_readonly("hygiene_ms", &PlanRunner::hygiene_ms,
                              "What cleaning between the last two runs took, in milliseconds.");
 
+  module.def("own_process", &own_process, py::arg("pid"), py::arg("own"),
+             "Whether a process counts as this program's own when others on the GPU are counted.");
   module.def(
       "cuda_devices",
       [] {

@@ -158,6 +158,10 @@ void bind_options(py::module_& module) {
           "scratch", [](const Options& o) { return o.scratch.string(); },
           [](Options& o, const std::string& path) { o.scratch = path; },
           "Parent of scratch folders; empty for the system's.")
+      .def_property(
+          "traces", [](const Options& o) { return o.traces.string(); },
+          [](Options& o, const std::string& path) { o.traces = path; },
+          "Where timed cells leave their blocks; empty for nowhere.")
       .def_readwrite("compiler", &Options::compiler,
                      "C++ compiler; empty for $CXX, then c++, g++, clang++.")
       .def_property(

@@ -32,7 +32,9 @@ struct OUROBOROS_API Calibration {
   std::string driver_version;
   std::string measured_at;  ///< UTC, ISO 8601.
   double tick_ns = 0.0;     ///< The smallest step of elapsed times between events that was seen.
-  std::map<std::string, timing::Interval> launch_us;  ///< An empty launch, by way of submission.
+  /// What a launch adds to the time of a kernel that runs for ten microseconds, by way of submission.
+  std::map<std::string, timing::Interval> launch_us;
+  std::map<std::string, timing::Interval> empty_us;  ///< All of an empty kernel's time, likewise.
   timing::Interval flush_us;                          ///< One pass of the clean flush.
   std::int64_t flush_bytes = 0;
   std::vector<FlushPoint> flush_sizes;

@@ -139,7 +139,7 @@ class OUROBOROS_API CudaRace {
   /// Brings the outputs of the arm's first run, or last, in the last block on each set to the arena.
   virtual void download(std::size_t arm) = 0;
 
-  /// What an empty launch takes, in microseconds, submitted as the arms are now.
+  /// What a launch adds to a kernel's time, in microseconds, submitted as the arms are now.
   [[nodiscard]] virtual std::vector<double> launch_costs(std::size_t count) = 0;
 
   /// The GPU's state, asked of the race's own process: between two blocks the clocks are those

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "ouroboros/api.hpp"
+
 namespace ouroboros {
 
 /// What NVML says of a GPU at one moment: how fast it may run, and what holds it back. Numbers that
@@ -36,5 +38,9 @@ struct GpuState {
   std::int64_t thermal_violation_ns = 0;
   std::string reason;  ///< Why something is not known, in one sentence; empty when all is.
 };
+
+/// Makes `GpuState::other_processes` leave out a process of this program's, and what it started; or
+/// no more.
+OUROBOROS_API void own_process(std::int64_t pid, bool own);
 
 }  // namespace ouroboros

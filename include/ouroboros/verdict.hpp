@@ -98,7 +98,7 @@ struct TimedCell {
   std::map<std::string, std::int64_t> axes;
   std::int64_t bytes_min = 0;        ///< Compulsory traffic: inputs and outputs once each.
   timing::Interval latency_us;       ///< Of the candidate, hand-over included.
-  double handover_us = 0.0;          ///< Of an empty call or launch, measured in the same run.
+  double handover_us = 0.0;  ///< Of an empty call; or what a launch adds; measured in the same run.
   std::string variant;               ///< The autotune configuration that was timed, in words.
   std::int64_t samples_checked = 0;  ///< Timed outputs that were compared with the oracle.
   std::int64_t samples_total = 0;

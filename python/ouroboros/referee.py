@@ -95,6 +95,7 @@ class Referee:
         device: int = 0,
         compiler: str = "",
         scratch: str | os.PathLike[str] = "",
+        traces: str | os.PathLike[str] = "",
         cancelled: Callable[[], bool] | None = None,
         log: Callable[[str], None] | None = None,
     ) -> None:
@@ -117,6 +118,7 @@ class Referee:
             device: Number of the GPU, as CUDA counts them.
             compiler: C++ compiler; empty for $CXX, then c++, g++, clang++.
             scratch: Parent of scratch folders; empty for the system's.
+            traces: Folder in which timed cells leave their blocks, as JSON; empty for nowhere.
             cancelled: Asked often; true ends a call with `CancelledError`.
             log: Gets diagnostics, one line a call.
 
@@ -135,6 +137,7 @@ class Referee:
             "device": {"ordinal": device, "target": target},
             "compiler": compiler,
             "scratch": os.fspath(scratch),
+            "traces": os.fspath(traces),
             "cancelled": cancelled,
             "log": log,
         }

@@ -268,7 +268,9 @@ class Calibration(_Record):
     tick_ns: Number
     """The smallest step of an event's time in nanoseconds."""
     launch_us: dict[str, Interval]
-    """Time of an empty kernel between events in microseconds, by submission."""
+    """What a launch adds to a kernel of ten microseconds, in microseconds, by submission."""
+    empty_us: dict[str, Interval] = {}
+    """All of an empty kernel's time between events in microseconds, by submission."""
     flush_us: Interval
     """Time of one pass of the clean flush in microseconds."""
     flush_bytes: int

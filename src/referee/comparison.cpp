@@ -30,13 +30,16 @@ Comparison::Comparison(std::size_t candidate, std::size_t baseline, const Race::
       seed_(seed) {}
 
 bool Comparison::look(const Recording& recording) {
+  if (look_.stop) {
+    return true;
+  }
   log_ratios_ = timing::log_ratios(recording.blocks(), candidate_, baseline_,
                                    method_.offset_us.estimate);
   look_ = timing::look(log_ratios_, options_.timing, options_.mode, recording.spent());
   return look_.stop;
 }
 
-timing::Interval Comparison::shifted(const std::vector<timing::Block>& blocks,
+timing::Interval Comparison::shifted(std::span<const timing::Block> blocks,
                                      timing::Interval log_ratio) const {
   if (method_.offset_us.low == method_.offset_us.high) {
     return log_ratio;
@@ -56,7 +59,8 @@ timing::Interval Comparison::shifted(const std::vector<timing::Block>& blocks,
 void Comparison::report(const Recording& recording, BaselineTiming& record,
                         std::vector<std::string>& flags, std::vector<Finding>& findings) const {
   const auto& plan = options_.timing;
-  const auto& blocks = recording.blocks();
+  // Others may have needed more blocks; what is said of this one rests on those that it looked at.
+  const auto blocks = std::span(recording.blocks()).first(log_ratios_.size());
   const double offset = method_.offset_us.estimate;
   record.blocks = look_.blocks;
   record.block_log_ratios = log_ratios_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "referee/race.hpp"
@@ -14,7 +15,8 @@ class Comparison {
   Comparison(std::size_t candidate, std::size_t baseline, const Race::Method& method,
              const Options& options, std::uint64_t seed);
 
-  /// Takes a look at all blocks so far. Returns whether it may stop.
+  /// Takes a look at all blocks so far, unless an earlier look was the last. Returns whether it may
+  /// stop.
   bool look(const Recording& recording);
 
   /// Writes what was found. Guards that fired are added to `flags`, remembering to `findings`.
@@ -22,7 +24,7 @@ class Comparison {
               std::vector<Finding>& findings) const;
 
  private:
-  [[nodiscard]] timing::Interval shifted(const std::vector<timing::Block>& blocks,
+  [[nodiscard]] timing::Interval shifted(std::span<const timing::Block> blocks,
                                          timing::Interval log_ratio) const;
 
   std::size_t candidate_;

@@ -88,7 +88,7 @@ void HostRace::run_half(std::span<const std::size_t> order, bool closely,
   const auto& eager = eager_outputs();
   for (const auto& result : results_) {
     if (result.candidate) {
-      check_outputs(drawn, &eager, result.outputs, closely);
+      check_outputs(drawn, eager, result.outputs, closely);
     }
   }
 }

@@ -121,9 +121,12 @@ class Race {
   /// looked at closely.
   [[nodiscard]] bool lot();
 
-  /// Checks what a candidate left: against eager mode's result, where there is one, and with
-  /// `closely` against the oracle. Misconduct goes to `fail`.
-  void check_outputs(std::uint64_t drawn, const Tensors* eager, const Tensors& outputs,
+  /// What the reference makes of inputs.
+  [[nodiscard]] Tensors expected(const Tensors& inputs) const;
+
+  /// Checks what a candidate left: against what eager mode or the reference made of the same
+  /// inputs, and with `closely` against the oracle. Misconduct goes to `fail`.
+  void check_outputs(std::uint64_t drawn, const Tensors& expected, const Tensors& outputs,
                      bool closely);
 
   /// Puts inputs of its own into `inputs()`, lets `run` compute from them into `outputs()`, and

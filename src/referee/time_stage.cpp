@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
+#include "ouroboros/error.hpp"
 #include "referee/comparison.hpp"
 #include "referee/device/device.hpp"
 #include "referee/stages.hpp"
@@ -119,6 +122,19 @@ void describe(Race& race, const Race::Method& method, const Recording& recording
   cell.gpu_ms = race.gpu_ms();
 }
 
+/// Keeps the blocks of a cell, for whoever wants to look at them again.
+void write_trace(const std::filesystem::path& folder, const std::string& name,
+                 const std::vector<timing::Block>& blocks) {
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  std::ofstream file(folder / name);
+  if (!(file << timing::to_json(blocks) && file.flush())) {
+    throw Error(ErrorCode::io, fmt::format("the trace {} cannot be written to {}: choose another "
+                                           "folder, or none",
+                                           name, folder.string()));
+  }
+}
+
 /// Says that the GPU slowed itself down while a cell was timed.
 void add_slowdowns(const GpuState& before, const GpuState& after, TimedCell& cell) {
   for (const auto& reason : after.slowdowns) {
@@ -136,8 +152,8 @@ void add_slowdowns(const GpuState& before, const GpuState& after, TimedCell& cel
 }
 
 TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
-                    const Options& options, Timing& record, std::vector<Finding>& findings) {
-  const auto* calibration = record.calibration ? &*record.calibration : nullptr;
+                    const Options& options, Timing& timing, std::vector<Finding>& findings) {
+  const auto* calibration = timing.calibration ? &*timing.calibration : nullptr;
   TimedCell cell;
   cell.dtype = to_string(spec.dtype);
   cell.axes = spec.axes;
@@ -173,6 +189,10 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
   if (!record_blocks(race, recording, comparisons, seed, options.timing)) {
     return cell;
   }
+  if (!options.traces.empty()) {
+    write_trace(options.traces, fmt::format("cell{}-{:016x}.json", spec.id, seed),
+                recording.blocks());
+  }
   describe(race, method, recording, candidate, options.timing, cell);
   for (std::size_t i = 0; i < opponents.size(); ++i) {
     comparisons[i].report(recording, cell.baselines[opponents[i].index], cell.flags, findings);
@@ -180,10 +200,10 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
   if (calibration != nullptr) {
     add_limits(race, *calibration, cell, findings);
   }
-  record.gpu_end = race.gpu_state();
-  if (before && record.gpu_end) {
-    add_slowdowns(*before, *record.gpu_end, cell);
-    record.gpu_start = record.gpu_start ? record.gpu_start : before;
+  timing.gpu_end = race.gpu_state();
+  if (before && timing.gpu_end) {
+    add_slowdowns(*before, *timing.gpu_end, cell);
+    timing.gpu_start = timing.gpu_start ? timing.gpu_start : before;
   }
   cell.samples_checked = race.samples_checked();
   cell.samples_total = race.samples_total();

@@ -167,6 +167,8 @@ Leaders& running() {
 }  // namespace
 
 std::vector<pid_t> leaders() { return running().all(); }
+void add_leader(pid_t leader) { running().add(leader); }
+void remove_leader(pid_t leader) noexcept { running().remove(leader); }
 
 Process::Process(const Request& request) {
   int ends[2];

@@ -79,6 +79,10 @@ std::filesystem::path find_helper(const std::string& name);
 /// from it.
 std::vector<pid_t> leaders();
 
+/// Counts a process among them that is not in a sandbox, as those of Python's that trace baselines.
+void add_leader(pid_t leader);
+void remove_leader(pid_t leader) noexcept;
+
 /// Folders that any dynamically linked program needs to read.
 std::vector<std::filesystem::path> system_folders();
 

@@ -125,6 +125,7 @@ void add_clock(Timing& timing) {
   calibration.measured_at = "2026-01-02T03:04:05Z";
   calibration.tick_ns = 32;
   calibration.launch_us = {{"stream", {2.7, 2.6, 2.8}}, {"gate", {2.8, 2.7, 2.9}}};
+  calibration.empty_us = {{"stream", {2.8, 2.7, 2.9}}};
   calibration.flush_us = {35.7, 35.5, 35.9};
   calibration.flush_bytes = 104857600;
   calibration.flush_sizes = {{52428800, {10.1, 10.0, 10.2}}};

@@ -170,6 +170,11 @@ void move(const Launch& launch) {
   device.microseconds += static_cast<double>(launch.get<std::uint64_t>(16)) * 1e-4;
 }
 
+void spin(const Launch& launch) {
+  device.microseconds += static_cast<double>(launch.get<std::uint64_t>(0)) * 1e-3;
+  *launch.get<std::uint64_t*>(8) = launch.get<std::uint64_t>(0);
+}
+
 void step(const Launch& launch) { *launch.get<std::uint64_t*>(0) = 32; }
 
 void compare(const Launch& launch) {
@@ -318,6 +323,7 @@ const std::map<std::string, void (*)(const Launch&)> kernels = {{"ouroboros_read
                                                                 {"ouroboros_stamp", stamp},
                                                                 {"ouroboros_gate", gate},
                                                                 {"ouroboros_step", step},
+                                                                {"ouroboros_spin", spin},
                                                                 {"scale", scale_in_a_manner},
                                                                 {"skip_tail", skip_tail},
                                                                 {"poke", poke},

@@ -18,6 +18,8 @@ from typing import IO, Any
 
 import cloudpickle
 
+from ouroboros._ouroboros import own_process
+
 __all__ = ["BaselinePlan", "BaselineWorker", "Unavailable", "problem_document"]
 
 _CHUNK = 1 << 20
@@ -172,6 +174,7 @@ class BaselineWorker:
             self._process = subprocess.Popen(
                 self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
             )
+            own_process(self._process.pid, True)
         return self._process
 
     def _stop(self) -> None:
@@ -183,3 +186,4 @@ class BaselineWorker:
             if stream is not None:
                 stream.close()
         process.wait()
+        own_process(process.pid, False)

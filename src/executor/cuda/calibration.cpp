@@ -123,6 +123,9 @@ Calibration calibration_from(const json& measured, const CudaDevice& device) {
   for (const auto& [name, samples] : measured.at("launch_us").items()) {
     result.launch_us[name] = interval(samples);
   }
+  for (const auto& [name, samples] : measured.at("empty_us").items()) {
+    result.empty_us[name] = interval(samples);
+  }
   result.flush_us = interval(measured.at("flush_us"));
   measured.at("flush_bytes").get_to(result.flush_bytes);
   for (const auto& one : measured.at("flush_sizes")) {

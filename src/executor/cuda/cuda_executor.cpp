@@ -467,6 +467,11 @@ CudaSession::~CudaSession() = default;
 CudaRace::~CudaRace() = default;
 CudaExecutor::~CudaExecutor() = default;
 
+void own_process(std::int64_t pid, bool own) {
+  own ? sandbox::add_leader(static_cast<pid_t>(pid))
+      : sandbox::remove_leader(static_cast<pid_t>(pid));
+}
+
 std::string_view to_string(Submission submission) noexcept {
   switch (submission) {
     case Submission::stream:

@@ -1,6 +1,12 @@
 #include "executor/cuda/main/bracket.hpp"
 
 namespace ouroboros::cuda {
+namespace {
+
+constexpr std::uint64_t spin_ns = 10'000;
+constexpr auto patience = std::chrono::seconds{30};
+
+}  // namespace
 
 Bracket::Bracket(Device& device)
     : device_(device),
@@ -43,7 +49,22 @@ void Bracket::enqueue(const std::function<void()>& work) {
 Bracket::Times Bracket::read() const {
   const bool late = submission_ != Submission::stream && gate_.late();
   return {device_.microseconds(start_, stop_), device_.microseconds(flush_begins_, flush_ends_),
-          starved_ || late};
+          device_.microseconds(flush_ends_, start_), starved_ || late};
+}
+
+std::vector<double> Bracket::launch_costs(std::size_t count) {
+  const Range spun(device_, sizeof(std::uint64_t));
+  std::vector<double> costs;
+  for (std::size_t i = 0; i < count; ++i) {
+    enqueue([&] { device_.launch("ouroboros_spin", 1, 1, 0, spin_ns, spun.begin()); });
+    device_.wait(Clock::now() + patience);
+    std::uint64_t nanoseconds = 0;
+    device_.driver().check(
+        device_.driver().cuMemcpyDtoH(&nanoseconds, spun.begin(), sizeof nanoseconds),
+        "cuMemcpyDtoH");
+    costs.push_back(read().work_us - static_cast<double>(nanoseconds) * 1e-3);
+  }
+  return costs;
 }
 
 void Bracket::escalate() noexcept {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "executor/cuda/main/flush.hpp"
 #include "executor/cuda/main/gate.hpp"
@@ -19,6 +20,7 @@ class Bracket {
   struct Times {
     double work_us = 0;
     double flush_us = 0;
+    double waited_us = 0;  ///< From the end of the flush to the beginning of the work: at the gate.
     bool starved = false;  ///< The device may have waited for the host inside the measurement.
   };
 
@@ -32,6 +34,11 @@ class Bracket {
 
   /// Goes over to the next way of submission, if there is one.
   void escalate() noexcept;
+
+  /// What a launch adds to the time of a kernel that runs for ten microseconds, again and again:
+  /// the time between the events less that which the kernel itself saw pass. An empty kernel's time
+  /// would be too much: it ends before the device has got to the second event.
+  [[nodiscard]] std::vector<double> launch_costs(std::size_t count);
 
   /// For calibration.
   void use(Submission submission) noexcept { submission_ = submission; }

@@ -195,9 +195,9 @@ json calibrate(Device& device) {
                                          std::pair{"gate", Submission::gate},
                                          std::pair{"graph", Submission::graph}}) {
     bracket.use(submission);
-    result["launch_us"][name] = repeat(device, bracket, 64, [&] {
-      device.launch("ouroboros_empty", 1, 32, 0);
-    });
+    result["launch_us"][name] = bracket.launch_costs(64);
+    result["empty_us"][name] =
+        repeat(device, bracket, 64, [&] { device.launch("ouroboros_empty", 1, 32, 0); });
   }
   bracket.use(Submission::stream);
   json flush_us = json::array();

@@ -275,6 +275,22 @@ END:
   ret;
 }
 
+.visible .entry ouroboros_spin(.param .u64 p_nanoseconds, .param .u64 p_out)
+{
+  .reg .pred %p<2>;
+  .reg .b64 %d<8>;
+  ld.param.u64 %d1, [p_nanoseconds];
+  ld.param.u64 %d2, [p_out];
+  mov.u64 %d3, %globaltimer;
+SPIN:
+  mov.u64 %d4, %globaltimer;
+  sub.u64 %d5, %d4, %d3;
+  setp.lt.u64 %p1, %d5, %d1;
+  @%p1 bra SPIN;
+  st.global.u64 [%d2], %d5;
+  ret;
+}
+
 .visible .entry ouroboros_step(.param .u64 p_out)
 {
   .reg .pred %p<4>;

@@ -13,6 +13,7 @@
 ///                       translated before are translated quickly
 ///   ouroboros_stamp     every multiprocessor writes its cycle counter and the device's clock
 ///   ouroboros_gate      waits for a word of the host's, for so many nanoseconds at most
+///   ouroboros_spin      lets so many nanoseconds pass, and writes how many it were
 ///   ouroboros_step      reads the device's clock again and again: its smallest step
 namespace ouroboros::cuda {
 

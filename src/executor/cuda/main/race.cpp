@@ -12,8 +12,6 @@
 namespace ouroboros::cuda {
 namespace {
 
-constexpr auto patience = std::chrono::seconds{30};
-
 /// Of a sample: the two ends of up to two brackets.
 constexpr std::size_t stamps_each = 4;
 
@@ -119,6 +117,9 @@ void Race::check(const std::vector<Round>& rounds, const Chain& chain) const {
 std::vector<Race::Block> Race::run(const std::vector<Round>& rounds, const Chain& chain,
                                    double seconds) {
   check(rounds, chain);
+  if (chain.more != 0 && bracket_.submission() == Submission::stream) {
+    bracket_.escalate();  // A flush is too short to hide so many launches.
+  }
   const auto& driver = device_.driver();
   driver.check(driver.cuCtxResetPersistingL2Cache(), "cuCtxResetPersistingL2Cache");
   std::size_t total = 0;
@@ -187,11 +188,11 @@ std::vector<Race::Block> Race::run(const std::vector<Round>& rounds, const Chain
       if (chain.more != 0) {
         // What two brackets took beyond flush and work, as if there had been one.
         const auto other = stamps_->between(stamp + 2);
-        const double beyond = (span.microseconds + other.microseconds - sample.span_us) / 2;
-        span = {sample.flush_us + sample.latency_us + beyond,
-                (span.clock_mhz + other.clock_mhz) / 2};
+        span.microseconds = (span.microseconds + other.microseconds + sample.span_us) / 2;
+        span.clock_mhz = (span.clock_mhz + other.clock_mhz) / 2;
+        sample.span_us = sample.flush_us + sample.latency_us;
       }
-      sample.span_us = span.microseconds;
+      sample.span_us += span.microseconds;
       sample.clock_mhz = span.clock_mhz;
     }
   }
@@ -210,6 +211,7 @@ void Race::sample(const Turn& turn, Sample& result) {
     const auto times = measure(turn, {turn.set});
     result.latency_us = times.work_us;
     result.flush_us = times.flush_us;
+    result.span_us = -times.waited_us;
     result.starved = times.starved;
     return;
   }
@@ -225,7 +227,8 @@ void Race::sample(const Turn& turn, Sample& result) {
   result.latency_us =
       (b.work_us - a.work_us) / static_cast<double>(turn.chain.more - turn.chain.fewer);
   result.flush_us = (a.flush_us + b.flush_us) / 2;
-  result.span_us = a.work_us + b.work_us + a.flush_us + b.flush_us;  // By the events.
+  result.span_us =
+      -(a.waited_us + b.waited_us) - (a.work_us + b.work_us + a.flush_us + b.flush_us);
   result.starved = a.starved || b.starved;
   if (result.latency_us <= 0) {
     // One of the two was disturbed by more than a whole chain takes: no time at all.
@@ -240,7 +243,10 @@ Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& s
   scrub_shared(device_);
   for (const auto set : sets) {
     sets_[set]->reset(turn.arm);
-    sets_[set]->touch();
+    // Of a chain's many pages the last would be forgotten before the first is used.
+    if (sets.size() == 1) {
+      sets_[set]->touch();
+    }
   }
   stamps_->take(turn.stamp);
   bracket_.enqueue([&] {
@@ -263,16 +269,6 @@ Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& s
   device_.wait(Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                   std::chrono::duration<double>(turn.seconds)));
   return bracket_.read();
-}
-
-std::vector<double> Race::launch_costs(std::size_t count) {
-  std::vector<double> costs;
-  for (std::size_t i = 0; i < count; ++i) {
-    bracket_.enqueue([this] { device_.launch("ouroboros_empty", 1, 32, 0); });
-    device_.wait(Clock::now() + patience);
-    costs.push_back(bracket_.read().work_us);
-  }
-  return costs;
 }
 
 }  // namespace ouroboros::cuda

@@ -18,7 +18,7 @@ class Race {
   struct Sample {
     double latency_us = 0;
     double flush_us = 0;
-    double span_us = 0;
+    double span_us = 0;  ///< Until the stamps are there: what is not to count in it, negative.
     double clock_mhz = 0;
     bool starved = false;
     bool same_as_first = true;
@@ -53,8 +53,8 @@ class Race {
   std::vector<Block> run(const std::vector<Round>& rounds, const Chain& chain, double seconds);
   void download(std::size_t arm) const;
 
-  /// What an empty launch takes as arms are submitted now, again and again.
-  std::vector<double> launch_costs(std::size_t count);
+  /// What a launch adds as arms are submitted now, again and again: see Bracket.
+  std::vector<double> launch_costs(std::size_t count) { return bracket_.launch_costs(count); }
 
  private:
   class Turn;

@@ -564,7 +564,8 @@ TEST_CASE("placement is what sets of pages add to a block's own noise", "[timing
   // Where neighbours share a set, what they differ by is noise of blocks, not of pages.
   std::vector<Block> uneven = trace(0.0, 2);
   for (std::size_t i = 0; i < uneven.size(); ++i) {
-    for (Sample& sample : uneven[i].samples) sample.latency_us *= i % 2 == 0 ? 1.01 : 0.99;
+    const double jitter = (i % 2 == 0 ? 0.01 : -0.01) - 0.0005 * static_cast<double>(i);
+    for (Sample& sample : uneven[i].samples) sample.latency_us *= std::exp(jitter);
   }
   CHECK_FALSE(timing::placement(uneven, 0, 0.0).fired);
   CHECK(timing::placement(uneven, 0, 0.0).sd.estimate < 0.004);

@@ -547,7 +547,7 @@ TEST_CASE("placement is what sets of pages add to a block's own noise", "[timing
       const double page = set % 2 == 0 ? pages : -pages;
       const double noise = 0.001 * (static_cast<double>(i * 7 % 5) - 2.0);
       const double first = 20.0 * std::exp(page + noise + 0.0005 * static_cast<double>(i));
-      const double second = first * std::exp(0.01 - 2.0 * noise);
+      const double second = first * std::exp(0.05 - 2.0 * noise);
       blocks.push_back(block({0, 1, 1, 0}, {first, 20.0, 20.0, second}, set));
     }
     return blocks;
@@ -561,6 +561,15 @@ TEST_CASE("placement is what sets of pages add to a block's own noise", "[timing
     CHECK_FALSE(timing::placement(trace(0.0, per_set), 0, 0.0).fired);
     CHECK(timing::placement(trace(0.0, per_set), 0, 0.0).sd.estimate < 0.001);
   }
+  // Where neighbours share a set, what they differ by is noise of blocks, not of pages.
+  std::vector<Block> uneven = trace(0.0, 2);
+  for (std::size_t i = 0; i < uneven.size(); ++i) {
+    const double jitter = (i % 2 == 0 ? 0.01 : -0.01) - 0.0005 * static_cast<double>(i);
+    for (Sample& sample : uneven[i].samples) sample.latency_us *= std::exp(jitter);
+  }
+  CHECK_FALSE(timing::placement(uneven, 0, 0.0).fired);
+  CHECK(timing::placement(uneven, 0, 0.0).sd.estimate < 0.004);
+  CHECK(timing::placement(uneven, 0, 0.0).within_sd == Approx(0.0142).epsilon(0.05));
   const timing::Placement one_set = timing::placement(trace(0.0, 64), 0, 0.0);
   CHECK(one_set.changes == 0);
   CHECK(one_set.sd.high == kInfinity);

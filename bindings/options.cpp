@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::array stage_names = {"compile", "sweep", "time", "gate"};
 constexpr std::array mode_names = {"screen", "decide", "report"};
+constexpr std::array cache_names = {"cold", "dirty", "hot"};
 
 template <class Enum, std::size_t N>
 Enum parse(const std::array<const char*, N>& names, const std::string& text, const char* what) {
@@ -158,6 +159,13 @@ void bind_options(py::module_& module) {
           "scratch", [](const Options& o) { return o.scratch.string(); },
           [](Options& o, const std::string& path) { o.scratch = path; },
           "Parent of scratch folders; empty for the system's.")
+      .def_property(
+          "cache",
+          [](const Options& o) { return cache_names.at(static_cast<std::size_t>(o.cache)); },
+          [](Options& o, const std::string& text) {
+            o.cache = parse<Cache>(cache_names, text, "cache");
+          },
+          "What a GPU's L2 cache holds when a timed call begins: \"cold\", \"dirty\" or \"hot\".")
       .def_property(
           "traces", [](const Options& o) { return o.traces.string(); },
           [](Options& o, const std::string& path) { o.traces = path; },

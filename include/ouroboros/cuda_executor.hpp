@@ -15,6 +15,7 @@
 #include "ouroboros/gpu_state.hpp"
 #include "ouroboros/launch_plan.hpp"
 #include "ouroboros/limits.hpp"
+#include "ouroboros/options.hpp"
 
 /// Replays launch plans on an NVIDIA GPU, in a process of its own that runs no code of the
 /// candidate's on the host. Nothing here links the CUDA driver or needs its headers.
@@ -152,6 +153,7 @@ struct CudaRaceOptions {
   std::size_t first_call = 0;  ///< The call of a host arena, or the set of a GPU's, that is set 0.
   std::size_t sets = 1;        ///< How many of these, all alike, are used.
   std::size_t padding_bytes = 0;  ///< Taken before all other memory, so that this lies elsewhere.
+  Cache cache = Cache::cold;      ///< Before each run.
 };
 
 /// A GPU and the processes that replay on it.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ouroboros/api.hpp"
 #include "ouroboros/dtype.hpp"
 #include "ouroboros/limits.hpp"
 #include "ouroboros/timing.hpp"
@@ -16,6 +17,15 @@
 namespace ouroboros {
 
 class Tracer;
+
+/// What the L2 cache of a GPU holds when a timed call begins.
+enum class Cache : std::uint8_t {
+  cold,   ///< Nothing of the call's, and nothing that waits to be written: what is reported.
+  dirty,  ///< Nothing of the call's, but lines to be written back, as after another kernel.
+  hot,    ///< What the same call left.
+};
+
+[[nodiscard]] OUROBOROS_API std::string_view to_string(Cache cache) noexcept;
 
 /// How far to judge.
 enum class Stage : std::uint8_t {
@@ -46,6 +56,7 @@ struct Options {
   std::optional<std::uint64_t> seed;  ///< Empty: secret, from the system; revealed in the verdict.
   timing::Mode mode = timing::Mode::decide;
   timing::Plan timing;
+  Cache cache = Cache::cold;  ///< On a GPU. The others say how sensitive a kernel is.
   timing::GateRule gate;
   DeviceOptions device;
   std::filesystem::path scratch;    ///< Parent of scratch folders; empty: the system's.

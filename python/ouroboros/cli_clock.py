@@ -38,6 +38,9 @@ def bench(
     mode: Annotated[
         str, typer.Option(help="When timing stops: screen, decide or report.")
     ] = "report",
+    cache: Annotated[
+        str, typer.Option(help="What the L2 cache holds before each call: cold, dirty or hot.")
+    ] = "cold",
     gate: Annotated[bool, typer.Option("--gate", help="And the stability gate.")] = False,
     dtype: Annotated[str | None, typer.Option(help="Element type; by default the first.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of inputs and orders.")] = None,
@@ -50,9 +53,12 @@ def bench(
     """Time A against B on a GPU, block by block on the same pages."""
     if mode not in ("screen", "decide", "report"):
         raise typer.BadParameter(f"'{mode}' is neither screen, decide nor report")
+    if cache not in ("cold", "dirty", "hot"):
+        raise typer.BadParameter(f"'{cache}' is neither cold, dirty nor hot")
     referee = ouroboros.Referee(
         until="gate" if gate else "time",
         mode=mode,  # type: ignore[arg-type]
+        cache=cache,  # type: ignore[arg-type]
         dtypes=[dtype] if dtype else (),
         seed=seed,
         device=device,

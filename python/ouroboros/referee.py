@@ -42,6 +42,7 @@ from ouroboros.verdict import (
 __all__ = ["ProblemLike", "Referee", "Source", "Stage", "StageOutcome", "verify"]
 
 Stage: TypeAlias = Literal["compile", "sweep", "time", "gate"]
+Cache: TypeAlias = Literal["cold", "dirty", "hot"]
 Mode: TypeAlias = Literal["screen", "decide", "report"]
 
 Source: TypeAlias = str | bytes | os.PathLike[str]
@@ -87,6 +88,7 @@ class Referee:
         dtypes: Sequence[str] = (),
         seed: int | None = None,
         mode: Mode = "decide",
+        cache: Cache = "cold",
         baselines: Sequence[str | Baseline] | None = None,
         limits: Limits | Mapping[str, float] | None = None,
         timing: TimingPlan | Mapping[str, Any] | None = None,
@@ -107,6 +109,8 @@ class Referee:
             seed: Seed of the cases. None takes a secret one, which the verdict reveals.
             mode: When timing stops: "screen" at the first look, "decide" on any decision,
                 "report" on precision.
+            cache: What a GPU's L2 cache holds when a timed call begins: "cold" is what is reported;
+                "dirty" and "hot" say how sensitive a kernel is.
             baselines: What to time against: "eager", "compile", on a GPU "max-autotune", or a
                 `Baseline`; None for all of these.
             limits: What a candidate may use, e.g. ``{"replay_seconds": 1.0}``.
@@ -131,6 +135,7 @@ class Referee:
             "dtypes": list(dtypes),
             "seed": seed,
             "mode": mode,
+            "cache": cache,
             "limits": _settings(limits, Limits),
             "timing": _settings(timing, TimingPlan),
             "gate": _settings(gate, GateRule),

@@ -459,6 +459,8 @@ class Timing(_Record):
     """The timed shapes."""
     geomean_speedup: dict[str, Number]
     """Geometric mean of the speed-ups over the cells, by baseline."""
+    cache: str = ""
+    """What a GPU's L2 cache held before each call: "cold", "dirty" or "hot"."""
     calibration: Calibration | None = None
     """What the clock is worth on this GPU; None on the host."""
     gpu_start: GpuState | None = None

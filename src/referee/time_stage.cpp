@@ -247,6 +247,7 @@ TimingOutcome time(const Problem& problem, const Compiled& compiled, std::uint64
   }
   outcome.record.ran = true;
   if (on_gpu) {
+    outcome.record.cache = to_string(options.cache);
     outcome.record.calibration = device::calibrated(options);
   }
   for (std::size_t i = 0; i < cells.size(); ++i) {

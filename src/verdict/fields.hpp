@@ -187,6 +187,7 @@ void fields(Visit&& visit, Record& record) {
   visit("mode", record.mode);
   visit("cells", record.cells);
   visit("geomean_speedup", record.geomean_speedup);
+  visit("cache", record.cache, added);
   visit("calibration", record.calibration, added);
   visit("gpu_start", record.gpu_start, added);
   visit("gpu_end", record.gpu_end, added);

@@ -521,6 +521,24 @@ TEST_CASE("every set has inputs and outputs of its own") {
                     ContainsSubstring("no call 3"));
 }
 
+TEST_CASE("a cache can be left hot or dirty, and is timed alike") {
+  const auto executor = CudaExecutor::start(options());
+  const OneCall call(count);
+  for (const auto cache : {Cache::cold, Cache::dirty, Cache::hot}) {
+    CudaRaceOptions with;
+    with.cache = cache;
+    const auto race = executor->open_race({plan_of("unstable")}, call.arena(), with);
+    call.prepare(Placement::low);
+    race->upload();
+    const auto block = race->run_block({0, 0});
+    REQUIRE(block.replay.outcome == Outcome::returned);
+    CHECK(block.samples[1].latency_us == Approx(1.004).epsilon(1e-3));
+    race->download(0);
+    // A hot cache comes from a run before the one that counts.
+    CHECK(call.output(Placement::low)[0] == (cache == Cache::hot ? 1 : 0));
+  }
+}
+
 TEST_CASE("what a race does not have cannot be run") {
   const auto executor = CudaExecutor::start(options());
   const auto call = sets_of(6);

@@ -137,6 +137,7 @@ void add_clock(Timing& timing) {
   calibration.copy_curve = {{1, 1, 1048576, {1000, 990, 1010}}};
   calibration.aa_speedup = {1.0001, 0.999, 1.001};
   calibration.notes = {"a note"};
+  timing.cache = "cold";
   timing.calibration = calibration;
   timing.gpu_start = gpu_state(1980);
   timing.gpu_end = gpu_state(1965);

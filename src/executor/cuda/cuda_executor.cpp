@@ -306,7 +306,7 @@ class Race final : public CudaRace {
   /// it is where it is a GPU's, else 0.
   Race(std::shared_ptr<Pool> pool, std::shared_ptr<const void> keeper, int memory,
        std::uint64_t device_bytes, const json& sets, const std::vector<LaunchPlan>& arms,
-       std::size_t padding)
+       const CudaRaceOptions& options)
       : keeper_(std::move(keeper)), lease_(std::move(pool)) {
     if (arms.empty() || sets.empty()) {
       throw Error(ErrorCode::invalid_argument, "a race needs an arm and a call of the arena");
@@ -314,7 +314,8 @@ class Race final : public CudaRace {
     lease_.open({{"do", "open_race"},
                  {"sets", sets},
                  {"device_bytes", device_bytes},
-                 {"padding", padding}},
+                 {"cache", static_cast<int>(options.cache)},
+                 {"padding", options.padding_bytes}},
                 arms, memory);
   }
 
@@ -420,8 +421,7 @@ class Executor final : public CudaExecutor {
       }
       sets.push_back(buffers_of(*arena, options.first_call + i));
     }
-    return std::make_unique<Race>(pool_, std::move(arena), memory, 0, sets, arms,
-                                  options.padding_bytes);
+    return std::make_unique<Race>(pool_, std::move(arena), memory, 0, sets, arms, options);
   }
 
   std::unique_ptr<CudaRace> open_race(std::vector<LaunchPlan> arms,
@@ -438,7 +438,7 @@ class Executor final : public CudaExecutor {
       sets.push_back(buffers_of(*arena, options.first_call + i));
     }
     return std::make_unique<Race>(pool_, std::move(arena), memory.descriptor(), memory.bytes(),
-                                  sets, arms, options.padding_bytes);
+                                  sets, arms, options);
   }
 
   [[nodiscard]] Calibration calibrate() override {
@@ -470,6 +470,18 @@ CudaExecutor::~CudaExecutor() = default;
 void own_process(std::int64_t pid, bool own) {
   own ? sandbox::add_leader(static_cast<pid_t>(pid))
       : sandbox::remove_leader(static_cast<pid_t>(pid));
+}
+
+std::string_view to_string(Cache cache) noexcept {
+  switch (cache) {
+    case Cache::cold:
+      return "cold";
+    case Cache::dirty:
+      return "dirty";
+    case Cache::hot:
+      return "hot";
+  }
+  return "unknown";
 }
 
 std::string_view to_string(Submission submission) noexcept {

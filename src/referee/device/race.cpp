@@ -125,7 +125,7 @@ class DeviceRace final : public Race {
     if (failure()) {
       return;
     }
-    race_ = opened(std::move(plans), {0, memory_.sets(), padding()});
+    race_ = opened(std::move(plans), {0, memory_.sets(), padding(), this->options().cache});
     if (!race_) {
       return;
     }
@@ -296,7 +296,8 @@ class DeviceRace final : public Race {
                    .count();
     const auto launch = timing::trimmed_interval(costs, timing.trim, interval_alpha);
     method_.handover_us = launch.estimate;
-    if (shortest < chain_below_us && memory_.sets() >= chain.fewer + chain.more) {
+    const bool cold = options().cache == Cache::cold;  // A chain is.
+    if (cold && shortest < chain_below_us && memory_.sets() >= chain.fewer + chain.more) {
       method_.estimator = "slope";
       chain_ = chain;
     } else if (shortest >= least_over_launch * launch.estimate) {

@@ -8,23 +8,40 @@ constexpr auto patience = std::chrono::seconds{30};
 
 }  // namespace
 
-Bracket::Bracket(Device& device)
+Bracket::Bracket(Device& device, Cache cache)
     : device_(device),
+      cache_(cache),
       flush_(device),
+      dirt_(cache == Cache::dirty ? std::make_unique<Range>(device, flush_.bytes()) : nullptr),
       gate_(device),
       flush_begins_(device.make_event()),
       flush_ends_(device.make_event()),
       start_(device.make_event()),
       stop_(device.make_event()) {}
 
+void Bracket::prepare_cache(const std::function<void()>& work) const {
+  device_.record(flush_begins_);
+  if (dirt_) {
+    dirt_->fill(dirt_->begin(), dirt_->end(), 0);
+  } else {
+    flush_.enqueue();
+  }
+  device_.record(flush_ends_);
+  if (cache_ == Cache::hot) {
+    if (graph_) {
+      graph_->launch();
+    } else {
+      work();
+    }
+  }
+}
+
 void Bracket::enqueue(const std::function<void()>& work) {
   graph_.reset();
   if (submission_ == Submission::graph) {
     graph_ = std::make_unique<Graph>(device_, work);
   }
-  device_.record(flush_begins_);
-  flush_.enqueue();
-  device_.record(flush_ends_);
+  prepare_cache(work);
   const bool gated = submission_ != Submission::stream;
   if (gated) {
     gate_.close();

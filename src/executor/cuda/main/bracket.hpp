@@ -11,16 +11,16 @@
 
 namespace ouroboros::cuda {
 
-/// Times work on a cold, clean cache: a flush, an event, the work, an event. That the host did not
+/// Times work, by itself on a cold, clean cache: a flush, an event, the work, an event. That the host did not
 /// keep the device waiting in between is checked each time.
 class Bracket {
  public:
-  explicit Bracket(Device& device);
+  explicit Bracket(Device& device, Cache cache = Cache::cold);
 
   struct Times {
     double work_us = 0;
     double flush_us = 0;
-    double waited_us = 0;  ///< From the end of the flush to the beginning of the work: at the gate.
+    double waited_us = 0;  ///< Between flush and work: at the gate, or in a run that warms up.
     bool starved = false;  ///< The device may have waited for the host inside the measurement.
   };
 
@@ -44,8 +44,12 @@ class Bracket {
   void use(Submission submission) noexcept { submission_ = submission; }
 
  private:
+  void prepare_cache(const std::function<void()>& work) const;
+
   Device& device_;
+  Cache cache_;
   Flush flush_;
+  std::unique_ptr<Range> dirt_;
   Gate gate_;
   std::unique_ptr<Graph> graph_;
   EventHandle flush_begins_;

@@ -164,7 +164,8 @@ class Server {
         all.insert(all.end(), sets.back().begin(), sets.back().end());
       }
       race_ = std::make_unique<Race>(device_, exchange(frame, all), sets, plans(frame),
-                                     frame.body.at("padding"));
+                                     frame.body.at("padding"),
+                                     static_cast<Cache>(frame.body.at("cache").get<int>()));
     } catch (const LoadFailure& failure) {
       return load_failed(failure.what());
     }

@@ -39,11 +39,11 @@ class Race::Turn {
 
 Race::Race(Device& device, std::unique_ptr<Exchange> arena,
            const std::vector<std::vector<ArenaBuffer>>& sets, std::vector<LaunchPlan> arms,
-           std::size_t padding)
+           std::size_t padding, Cache cache)
     : device_(device),
       padding_(padding == 0 ? nullptr : std::make_unique<Range>(device, padding)),
       arena_(std::move(arena)),
-      bracket_(device) {
+      bracket_(device, cache) {
   arms_.reserve(arms.size());
   for (auto& plan : arms) {
     modules_.push_back(std::make_unique<Modules>(device));

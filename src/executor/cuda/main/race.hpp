@@ -42,12 +42,12 @@ class Race {
     std::size_t more = 0;
   };
 
-  /// `sets`: the buffers of each set. `padding`: bytes that are taken before all others, so that
+  /// `sets`: the buffers of each set. `cache`: what runs find in it. `padding`: bytes that are taken before all others, so that
   /// these lie elsewhere. Throws `LoadFailure`, and `Error{invalid_argument}` for plans of different
   /// signatures.
   Race(Device& device, std::unique_ptr<Exchange> arena,
        const std::vector<std::vector<ArenaBuffer>>& sets, std::vector<LaunchPlan> arms,
-       std::size_t padding);
+       std::size_t padding, Cache cache);
 
   void upload();
   std::vector<Block> run(const std::vector<Round>& rounds, const Chain& chain, double seconds);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU: builds, runs the GPU tests, measures, and writes JSON.
 #     scripts/gpu_evidence.sh [FOLDER]
-# FOLDER gets replay.json; by default benchmarks/results/<the GPU's name>. Logs, with the figures that
+# FOLDER gets replay.json and clock.json; by default benchmarks/results/<the GPU's name>. Logs, with the figures that
 # the executor's tests print, are in build/gpu-evidence. The environment
 # variable COMMIT names what is measured where this is no git checkout.
 set -uo pipefail
@@ -34,5 +34,7 @@ run consumer bash -c "cmake -S tests/consumer -B build/consumer-gpu -G Ninja \
   build/consumer-gpu/consumer_referee tests/gpu/kernels/softmax__block.cu softmax time"
 run evidence "$python" benchmarks/gpu/evidence.py --out "$out" --commit "$commit"
 tail -n 8 "$logs/evidence.log"
+run clock "$python" benchmarks/gpu/clock.py --out "$out" --commit "$commit"
+tail -n 8 "$logs/clock.log"
 [ $failed -eq 0 ] || echo "SOME PARTS FAILED: see the logs in $logs"
 exit $failed

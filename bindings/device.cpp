@@ -19,6 +19,7 @@
 #include "ouroboros/cuda_executor.hpp"
 #include "ouroboros/error.hpp"
 #include "ouroboros/problem.hpp"
+#include "ouroboros/timing.hpp"
 #include "ouroboros/tracer.hpp"
 #include "tensors.hpp"
 
@@ -183,12 +184,32 @@ Record gpu_state_record(const GpuState& state) {
 /// One signature of a trace: the inputs as (name, dtype, shape), contiguous.
 using TracedInput = std::tuple<std::string, std::string, std::vector<std::int64_t>>;
 
+py::bytes bytes_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Record output_record(const TraceOutput& output) {
+  Record one;
+  one["dtype"] = py::cast(std::string(to_string(output.dtype)));
+  one["shape"] = py::cast(output.shape);
+  one["bytes"] = bytes_of(output.bytes);
+  return one;
+}
+
 std::vector<Record> trace(Tracer& tracer, const py::bytes& source, const std::string& target,
                           const std::vector<std::vector<TracedInput>>& signatures,
                           const std::vector<std::string>& outputs, const std::string& name,
                           std::size_t max_variants, const std::string& device,
-                          const std::string& language) {
+                          const std::string& language, const std::string& operation,
+                          const std::vector<std::vector<py::bytes>>& values,
+                          const OptionalCallable<py::bool_()>& cancelled) {
+  if (!values.empty() && values.size() != signatures.size()) {
+    throw Error(ErrorCode::invalid_argument, "there are values for " +
+                                                 std::to_string(values.size()) + " of " +
+                                                 std::to_string(signatures.size()) + " signatures");
+  }
   TraceRequest request;
+  request.operation = operation;
   request.source = source;
   request.name = name;
   request.language = language;
@@ -213,11 +234,17 @@ std::vector<Record> trace(Tracer& tracer, const py::bytes& source, const std::st
       buffer.bytes = static_cast<std::uint64_t>(stride) * size_of(buffer.dtype);
       signature.inputs.push_back(std::move(buffer));
     }
+    if (!values.empty()) {
+      for (const std::string_view value : values[request.signatures.size()]) {
+        const auto bytes = std::as_bytes(std::span(value.data(), value.size()));
+        signature.values.emplace_back(bytes.begin(), bytes.end());
+      }
+    }
     request.signatures.push_back(std::move(signature));
   }
   std::vector<TraceResult> results;
   {
-    const CallScope scope{py::none()};
+    const CallScope scope(cancelled);
     std::exception_ptr thrown;
     {
       const py::gil_scoped_release released;
@@ -235,10 +262,12 @@ std::vector<Record> trace(Tracer& tracer, const py::bytes& source, const std::st
     Record one;
     py::list variants;
     for (const auto& plan : result.variants) {
-      const auto bytes = plan.serialise();
-      variants.append(py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+      variants.append(bytes_of(plan.serialise()));
     }
     one["variants"] = variants;
+    py::list computed;
+    for (const auto& output : result.outputs) computed.append(output_record(output));
+    one["outputs"] = computed;
     one["refusal"] = py::none();
     if (result.refusal) {
       py::dict refusal;
@@ -249,6 +278,11 @@ std::vector<Record> trace(Tracer& tracer, const py::bytes& source, const std::st
       one["refusal"] = refusal;
     }
     one["log"] = py::bytes(result.log).attr("decode")("utf-8", "replace");
+    py::list notes;
+    for (const auto& note : result.notes) {
+      notes.append(py::bytes(note).attr("decode")("utf-8", "replace"));
+    }
+    one["notes"] = notes;
     one["seconds"] = py::cast(result.seconds);
     one["missing"] = py::cast(result.isolation.missing);
     all.push_back(std::move(one));
@@ -272,9 +306,13 @@ void bind_device(py::module_& module) {
       .def("trace", &trace, py::arg("source"), py::kw_only(), py::arg("target"),
            py::arg("signatures"), py::arg("outputs"), py::arg("name") = "candidate",
            py::arg("max_variants") = 16, py::arg("device") = "", py::arg("language") = "triton",
+           py::arg("operation") = "trace",
+           py::arg("values") = std::vector<std::vector<py::bytes>>{},
+           py::arg("cancelled") = py::none(),
            "Traces a source. A signature is a list of inputs (name, dtype, shape). Returns "
            "a dictionary for each: variants (plan files), refusal, log, seconds, and what its "
-           "process' isolation lacked.");
+           "process' isolation lacked. Other operations than \"trace\" may take values, bytes for "
+           "each signature, and return outputs (dtype, shape, bytes) and notes.");
 
   py::class_<PlanRunner>(module, "PlanRunner", "Replays launch plans on a GPU.")
       .def(py::init<int>(), py::arg("device") = 0)
@@ -297,6 +335,16 @@ void bind_device(py::module_& module) {
 
   module.def("own_process", &own_process, py::arg("pid"), py::arg("own"),
              "Whether a process counts as this program's own when others on the GPU are counted.");
+  module.def(
+      "trimmed_interval",
+      [](const std::vector<double>& values, double trim, double alpha) {
+        const auto interval = timing::trimmed_interval(values, trim, alpha);
+        return std::make_tuple(interval.estimate, interval.low, interval.high);
+      },
+      py::arg("values"), py::arg("trim") = 0.1, py::arg("alpha") = 0.05,
+      "The trimmed mean of at least 4 values and the ends of its t-interval at confidence "
+      "1 - alpha.");
+
   module.def(
       "cuda_devices",
       [] {

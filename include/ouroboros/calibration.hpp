@@ -22,7 +22,7 @@ struct CopyPoint {
 /// How cold a flush of one size leaves the cache.
 struct FlushPoint {
   std::int64_t bytes = 0;
-  timing::Interval copy_us;  ///< Of a copy of 16 MiB behind it.
+  timing::Interval read_us;  ///< Behind it, of a read of as much as the cache holds.
 };
 
 /// What a GPU's clock can and cannot resolve, and what its memory can do. Intervals are at 95 %.
@@ -38,7 +38,7 @@ struct OUROBOROS_API Calibration {
   timing::Interval flush_us;                          ///< One pass of the clean flush.
   std::int64_t flush_bytes = 0;
   std::vector<FlushPoint> flush_sizes;
-  timing::Interval clean_copy_us;  ///< A copy of 16 MiB behind the clean flush ...
+  timing::Interval clean_copy_us;  ///< A copy of 8 MiB behind the clean flush ...
   timing::Interval dirty_copy_us;  ///< ... behind a memset, which leaves lines to be written back ...
   timing::Interval hot_copy_us;    ///< ... and behind itself.
   double globaltimer_step_ns = 0.0;  ///< Of the second clock.

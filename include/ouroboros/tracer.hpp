@@ -20,9 +20,10 @@ namespace ouroboros {
 
 /// The arguments of one call of a candidate.
 struct TraceSignature {
-  std::vector<PlanBuffer> inputs;              ///< Name, dtype, shape and strides count.
-  std::vector<std::string> outputs;            ///< Their names, in order.
-  std::vector<std::vector<std::byte>> values;  ///< Of "interpret": the inputs, contiguous.
+  std::vector<PlanBuffer> inputs;    ///< Name, dtype, shape and strides count.
+  std::vector<std::string> outputs;  ///< Their names, in order.
+  /// Of "interpret": the inputs, contiguous. Of "as_called": one JSON document (docs/tracer.md).
+  std::vector<std::vector<std::byte>> values;
 };
 
 /// One candidate and what to trace of it.
@@ -70,7 +71,7 @@ struct TraceOutput {
 /// What came of one signature: variants, or outputs, or a refusal.
 struct TraceResult {
   std::vector<LaunchPlan> variants;  ///< Of "trace": parsed, not audited.
-  std::vector<TraceOutput> outputs;  ///< Of "interpret": nothing here vouches for them.
+  std::vector<TraceOutput> outputs;  ///< Of other operations: nothing here vouches for them.
   std::optional<TraceRefusal> refusal;
   std::vector<KernelReport> kernels;
   std::vector<std::string> notes;  ///< E.g. a configuration that was dropped, and why.

@@ -48,6 +48,7 @@ __all__: list[str] = [
     "read_candidate",
     "reward",
     "sha256",
+    "trimmed_interval",
 ]
 
 class OuroborosError(RuntimeError):
@@ -416,9 +417,12 @@ class Tracer:
         max_variants: typing.SupportsInt | typing.SupportsIndex = 16,
         device: str = "",
         language: str = "triton",
+        operation: str = "trace",
+        values: collections.abc.Sequence[collections.abc.Sequence[bytes]] = [],
+        cancelled: collections.abc.Callable[[], bool] | None = None,
     ) -> list[dict[str, typing.Any]]:
         """
-        Traces a source. A signature is a list of inputs (name, dtype, shape). Returns a dictionary for each: variants (plan files), refusal, log, seconds, and what its process' isolation lacked.
+        Traces a source. A signature is a list of inputs (name, dtype, shape). Returns a dictionary for each: variants (plan files), refusal, log, seconds, and what its process' isolation lacked. Other operations than "trace" may take values, bytes for each signature, and return outputs (dtype, shape, bytes) and notes.
         """
 
 class PlanRunner:
@@ -906,6 +910,15 @@ def reward(verdict_json: str, policy_json: str = "{}") -> float | None:
 def sha256(data: bytes) -> str:
     """
     SHA-256 as 64 lower-case hexadecimal digits.
+    """
+
+def trimmed_interval(
+    values: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
+    trim: typing.SupportsFloat | typing.SupportsIndex = 0.1,
+    alpha: typing.SupportsFloat | typing.SupportsIndex = 0.05,
+) -> tuple[float, float, float]:
+    """
+    The trimmed mean of at least 4 values and the ends of its t-interval at confidence 1 - alpha.
     """
 
 SCHEMA_VERSION: int = 1

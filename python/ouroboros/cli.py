@@ -125,6 +125,9 @@ def judge(
     ] = None,
     until: Annotated[Stage, typer.Option(help="How far to judge.")] = Stage.time,
     gate: Annotated[bool, typer.Option("--gate", help="And the stability gate.")] = False,
+    as_called: Annotated[
+        bool, typer.Option("--as-called", help="And what callers in Python pay, on a GPU.")
+    ] = False,
     mode: Annotated[Mode, typer.Option(help="When timing stops.")] = Mode.decide,
     dtype: Annotated[
         list[str] | None, typer.Option(help="Judge this element type only; may be repeated.")
@@ -154,6 +157,7 @@ def judge(
         file,
         problem,
         until="gate" if gate else until.value,
+        as_called=as_called,
         seed=seed,
         mode=mode.value,
         dtypes=dtype,

@@ -348,7 +348,7 @@ def calibration(record: Calibration, *, label: str, name: str) -> str:
     panels: list[Callable[[Axes], None]] = []
     if any(measured(point.gbps) for point in record.copy_curve):
         panels.append(lambda axes: _curve_panel(axes, record))
-    if any(measured(one.copy_us) for one in record.flush_sizes):
+    if any(measured(one.read_us) for one in record.flush_sizes):
         panels.append(lambda axes: _flush_panel(axes, record))
     if any(measured(one) for _, one in copies):
         panels.append(lambda axes: _dots(axes, "the same copy, cache as left", copies, "\u00b5s"))
@@ -384,7 +384,7 @@ def _curve_panel(axes: Axes, record: Calibration) -> None:
 
 
 def _flush_panel(axes: Axes, record: Calibration) -> None:
-    sizes = [(float(one.bytes), one.copy_us) for one in record.flush_sizes if measured(one.copy_us)]
+    sizes = [(float(one.bytes), one.read_us) for one in record.flush_sizes if measured(one.read_us)]
     for size, copy in sizes:
         low, estimate, high = _drawn(copy)
         axes.plot([size, size], [low, high], color=_MUTED)

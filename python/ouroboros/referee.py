@@ -23,6 +23,7 @@ from ouroboros._ouroboros import (
     Problem,
     TimingPlan,
 )
+from ouroboros.as_called import with_as_called
 from ouroboros.baselines import with_baselines
 from ouroboros.language import Language, language_of, language_of_path
 from ouroboros.problems.definition import Inputs
@@ -93,6 +94,7 @@ class Referee:
         limits: Limits | Mapping[str, float] | None = None,
         timing: TimingPlan | Mapping[str, Any] | None = None,
         gate: GateRule | Mapping[str, float] | None = None,
+        as_called: bool = False,
         target: str = "",
         device: int = 0,
         compiler: str = "",
@@ -116,6 +118,8 @@ class Referee:
             limits: What a candidate may use, e.g. ``{"replay_seconds": 1.0}``.
             timing: How many blocks to look at, and how sure to be.
             gate: What the stability gate asks for.
+            as_called: Whether to measure what callers in Python pay as well, host included: some
+                seconds for each verdict on a GPU candidate that was timed.
             target: Architecture that GPU candidates are compiled for, e.g. "sm_90"; empty for the
                 GPU's own. Where there is no GPU they are swept in Triton's interpreter and neither
                 timed nor sealed.
@@ -130,6 +134,7 @@ class Referee:
             InvalidArgumentError: An option has an impossible value.
         """
         self._baselines = None if baselines is None else tuple(baselines)
+        self._as_called = as_called
         self._settings: dict[str, Any] = {
             "until": until,
             "dtypes": list(dtypes),
@@ -152,6 +157,12 @@ class Referee:
         settings = dict(self._settings)
         for key, kind in (("limits", Limits), ("timing", TimingPlan), ("gate", GateRule)):
             settings[key] = kind(**settings[key])
+        self._live_tracer = make_live_tracer(
+            settings["limits"],
+            settings["device"]["ordinal"],
+            settings["scratch"],
+            settings["cancelled"],
+        )
         settings["device"] = DeviceOptions(
             **settings["device"],
             tracer=make_tracer(
@@ -160,18 +171,17 @@ class Referee:
                 settings["scratch"],
                 settings["cancelled"],
             ),
-            live_tracer=make_live_tracer(
-                settings["limits"],
-                settings["device"]["ordinal"],
-                settings["scratch"],
-                settings["cancelled"],
-            ),
+            live_tracer=self._live_tracer,
             libraries=library_folders(),
         )
         return _ouroboros.Referee(_ouroboros.Options(**settings))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_settings": self._settings, "_baselines": self._baselines}
+        return {
+            "_settings": self._settings,
+            "_baselines": self._baselines,
+            "_as_called": self._as_called,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -362,10 +372,21 @@ class Referee:
         loaded = problems.load(problem)
         if self._settings["until"] in ("time", "gate"):
             loaded = with_baselines(loaded, self._baselines, written_in)
-        return Verdict.from_json(
+        verdict = Verdict.from_json(
             self._native.judge_json(
                 loaded, text, name=known_as, language=written_in, cancelled=stop, cases=cases
             )
+        )
+        if not self._as_called:
+            return verdict
+        hooks = [hook for hook in (stop, self._settings["cancelled"]) if hook is not None]
+        return with_as_called(
+            verdict,
+            loaded,
+            text,
+            self._live_tracer,
+            ordinal=self._settings["device"]["ordinal"],
+            cancelled=(lambda: any(hook() for hook in hooks)) if hooks else None,
         )
 
 
@@ -379,6 +400,7 @@ def verify(
     seed: int | None = None,
     mode: Mode = "decide",
     gate: bool | GateRule | Mapping[str, float] = False,
+    as_called: bool = False,
     baselines: Sequence[str | Baseline] | None = None,
     limits: Limits | Mapping[str, float] | None = None,
     timing: TimingPlan | Mapping[str, Any] | None = None,
@@ -406,6 +428,7 @@ def verify(
         mode: When timing stops: "screen" at the first look, "decide" on any decision,
             "report" on precision.
         gate: Whether to run the stability gate as well, or its rule.
+        as_called: Whether to measure what callers in Python pay as well, host included.
         baselines: What to time against: "eager", "compile", on a GPU "max-autotune", or a
             `Baseline`; None for all of these.
         limits: What the candidate may use, e.g. ``{"replay_seconds": 1.0}``.
@@ -449,6 +472,7 @@ def verify(
         limits=limits,
         timing=timing,
         gate=None if isinstance(gate, bool) else gate,
+        as_called=as_called,
         target=target,
         device=device,
         compiler=compiler,

@@ -163,6 +163,9 @@ def timing_table(cells: Sequence[TimedCell]) -> Table:
         names.extend(one.name for one in cell.baselines if one.name not in names)
     for name in names:
         table.add_column(Text(f"against {shown(name)}"), justify="right")
+    with_called = any(cell.as_called_us for cell in cells)
+    if with_called:
+        table.add_column("as called (a claim)", justify="right")
     if with_notes:
         table.add_column("notes", overflow="fold")
     reasons: dict[str, str] = {}
@@ -178,6 +181,7 @@ def timing_table(cells: Sequence[TimedCell]) -> Table:
             _latency_text(cell.latency_us),
             *([ceiling] if with_ceiling else []),
             *(_baseline_text(by_name.get(name)) for name in names),
+            *([_called_text(cell)] if with_called else []),
             *([_notes_text(cell)] if with_notes else []),
         )
     if reasons:
@@ -185,6 +189,17 @@ def timing_table(cells: Sequence[TimedCell]) -> Table:
         table.caption = Text("\n".join(lines))
         table.caption_justify = "left"
     return table
+
+
+def _called_text(cell: TimedCell) -> str:
+    if cell.as_called_us is None:
+        return "-"
+    ratios = (
+        f"{one.as_called_speedup.estimate:.2f}x {shown(one.name)}"
+        for one in cell.baselines
+        if one.as_called_speedup is not None
+    )
+    return ", ".join([f"{cell.as_called_us.estimate:.4g} us", *ratios])
 
 
 def _notes_text(cell: TimedCell) -> Text:
@@ -261,11 +276,11 @@ def calibration_view(measured: Calibration) -> RenderableType:
     row(
         "flush", measured.flush_us, "us", f"reads {measured.flush_bytes >> 20} MiB, leaves it clean"
     )
-    row("copy, clean", measured.clean_copy_us, "us", "32 MiB moved, behind the clean flush")
+    row("copy, clean", measured.clean_copy_us, "us", "16 MiB moved, behind the clean flush")
     row("copy, dirty", measured.dirty_copy_us, "us", "behind a memset: what such a flush adds")
     row("copy, hot", measured.hot_copy_us, "us", "behind itself")
     for size in measured.flush_sizes:
-        row(f"copy behind {size.bytes >> 20} MiB", size.copy_us, "us", "is a longer flush colder?")
+        row(f"read behind {size.bytes >> 20} MiB", size.read_us, "us", "is a longer flush colder?")
     step = f"{measured.globaltimer_step_ns:.3g} ns"
     add_row(facts, "second clock", step, "", "its smallest step")
     peak = f"{measured.peak_gbps:.0f} GB/s" if measured.peak_gbps else "unknown"

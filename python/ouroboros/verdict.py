@@ -239,7 +239,7 @@ class FlushSize(_Record):
 
     bytes: int
     """Bytes that the flush reads."""
-    copy_us: Interval
+    read_us: Interval
     """The copy's time in microseconds after that flush."""
 
 
@@ -356,9 +356,10 @@ class BaselineTiming(_Record):
     """Log-ratio of a second meeting with the same inputs to the first, the candidate's minus the
     baseline's: below 0 it remembers."""
     as_called_us: Interval | None = None
-    """What a Python caller of the baseline pays in microseconds, host included."""
+    """What a Python caller of the baseline pays in microseconds, host included: a claim of the
+    process in which the candidate's code ran."""
     as_called_speedup: Interval | None = None
-    """Ratio of the as-called times."""
+    """Ratio of the as-called times: a claim like them."""
 
 
 class TimedCell(_Record):
@@ -406,7 +407,8 @@ class TimedCell(_Record):
     gpu_ms: Number = 0.0
     """Device time that measuring this cell took, in milliseconds."""
     as_called_us: Interval | None = None
-    """What a Python caller of the candidate pays in microseconds, host included."""
+    """What a Python caller of the candidate pays in microseconds, host included: a claim of the
+    process in which its code ran."""
 
     @property
     def standing(self) -> str:

@@ -88,7 +88,7 @@ void describe(Race& race, const Race::Method& method, const Recording& recording
   const double offset = method.offset_us.estimate;
   cell.handover_us = method.handover_us;
   cell.estimator = method.estimator;
-  cell.submission = method.submission;
+  cell.submission = race.method().submission;
   cell.variant = race.variant();
   cell.latency_us = timing::latency(blocks, candidate, offset, plan.trim, interval_alpha);
   cell.bracket_us = method.estimator == "slope"

@@ -139,7 +139,7 @@ void fields(Visit&& visit, Record& record) {
 template <class Visit, Is<FlushPoint> Record>
 void fields(Visit&& visit, Record& record) {
   visit("bytes", record.bytes);
-  visit("copy_us", record.copy_us);
+  visit("read_us", record.read_us);
 }
 
 template <class Visit, Is<Calibration> Record>

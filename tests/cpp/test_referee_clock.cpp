@@ -19,19 +19,19 @@ using namespace ouroboros;
 namespace {
 
 /// Calibrations of the fake GPU are kept in a folder of this test's.
-class Cache {
+class CacheFolder {
  public:
-  Cache() {
+  CacheFolder() {
     REQUIRE(mkdtemp(folder_.data()) != nullptr);
     setenv("OUROBOROS_CACHE", folder_.c_str(), 1);
     setenv("OUROBOROS_LIBCUDA", OUROBOROS_GOOD_FAKE_CUDA, 1);
   }
-  ~Cache() {
+  ~CacheFolder() {
     unsetenv("OUROBOROS_CACHE");
     std::filesystem::remove_all(folder_);
   }
-  Cache(const Cache&) = delete;
-  Cache& operator=(const Cache&) = delete;
+  CacheFolder(const CacheFolder&) = delete;
+  CacheFolder& operator=(const CacheFolder&) = delete;
 
  private:
   std::string folder_ = "/tmp/ouroboros-test-XXXXXX";
@@ -92,7 +92,7 @@ Verdict compared(const Contender& a, const Contender& b, timing::Mode mode = tim
 }  // namespace
 
 TEST_CASE("plans are compared cell by cell", "[referee]") {
-  const Cache cache;
+  const CacheFolder folder;
   const auto verdict = compared(plans("short", Manner::honest, 1, 1000), plans("long", Manner::honest, 2, 1000));
   INFO(verdict.to_json(1));
   REQUIRE(verdict.status == Status::ok);
@@ -123,7 +123,7 @@ TEST_CASE("plans are compared cell by cell", "[referee]") {
 }
 
 TEST_CASE("the cost of a launch is subtracted from long kernels", "[referee]") {
-  const Cache cache;
+  const CacheFolder folder;
   const auto verdict = compared(plans("a", Manner::honest, 1, 99'000), plans("b", Manner::honest, 1, 199'000));
   INFO(verdict.to_json(1));
   REQUIRE(verdict.status == Status::ok);
@@ -138,7 +138,7 @@ TEST_CASE("the cost of a launch is subtracted from long kernels", "[referee]") {
 }
 
 TEST_CASE("one look is all that a screen takes", "[referee]") {
-  const Cache cache;
+  const CacheFolder folder;
   const auto same = plans("same", Manner::honest, 1, 99'000);
   const auto verdict = compared(same, same, timing::Mode::screen);
   INFO(verdict.to_json(1));
@@ -148,7 +148,7 @@ TEST_CASE("one look is all that a screen takes", "[referee]") {
 }
 
 TEST_CASE("work that is left out at the second meeting is found", "[referee]") {
-  const Cache cache;
+  const CacheFolder folder;
   const auto verdict = compared(plans("lazy", Manner::lazy, 1, 1000), plans("honest", Manner::honest, 1, 1000));
   INFO(verdict.to_json(1));
   CHECK(verdict.status == Status::rejected);
@@ -156,7 +156,7 @@ TEST_CASE("work that is left out at the second meeting is found", "[referee]") {
 }
 
 TEST_CASE("launches that are slow to submit cost blocks, and no verdict", "[referee]") {
-  const Cache cache;
+  const CacheFolder folder;
   const auto verdict =
       compared(plans("straggler", Manner::straggle, 1, 1000), plans("b", Manner::honest, 2, 1000));
   INFO(verdict.to_json(1));
@@ -166,7 +166,7 @@ TEST_CASE("launches that are slow to submit cost blocks, and no verdict", "[refe
 }
 
 TEST_CASE("what cannot be replayed is no rival, and what is none is said", "[referee]") {
-  const Cache cache;
+  const CacheFolder folder;
   const auto verdict = compared(plans("a", Manner::honest, 1, 1000), plans("b", Manner::trap, 1, 1000));
   INFO(verdict.to_json(1));
   CHECK(verdict.status == Status::ok);
@@ -179,7 +179,7 @@ TEST_CASE("what cannot be replayed is no rival, and what is none is said", "[ref
 }
 
 TEST_CASE("the gate's processes differ in where their memory lies", "[referee]") {
-  const Cache cache;
+  const CacheFolder folder;
   Options options;
   options.until = Stage::gate;
   options.gate.runs = 2;

@@ -41,7 +41,7 @@ def calibration() -> Calibration:
             "empty_us": {"stream": interval},
             "flush_us": interval,
             "flush_bytes": 100 << 20,
-            "flush_sizes": [{"bytes": 50 << 20, "copy_us": interval}],
+            "flush_sizes": [{"bytes": 50 << 20, "read_us": interval}],
             "dirty_copy_us": interval,
             "clean_copy_us": interval,
             "hot_copy_us": interval,

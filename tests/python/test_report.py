@@ -124,7 +124,7 @@ def calibration() -> Record:
         "flush_us": interval(31.5),
         "flush_bytes": 100 << 20,
         "flush_sizes": [
-            {"bytes": n * (50 << 20), "copy_us": interval(t)}
+            {"bytes": n * (50 << 20), "read_us": interval(t)}
             for n, t in ((1, 6.9), (2, 7.19), (4, 7.2), (8, 7.21))
         ],
         "dirty_copy_us": interval(8.2),

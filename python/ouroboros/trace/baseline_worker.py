@@ -33,7 +33,16 @@ import torch
 from ouroboros.trace.live import TraceRefusedError, UnavailableError, capture
 from ouroboros.trace.live_session import Session, TensorSpec, session, strides_of
 
-__all__ = ["KINDS", "answer", "baseline_function", "environment", "main", "serve"]
+__all__ = [
+    "KINDS",
+    "answer",
+    "baseline_function",
+    "environment",
+    "load_reference",
+    "main",
+    "reference_graph",
+    "serve",
+]
 
 KINDS = ("eager", "compile", "max-autotune")
 
@@ -53,7 +62,6 @@ def baseline_function(reference: Function, inputs: Sequence[TensorSpec], kind: s
     if kind not in KINDS:
         raise UnavailableError(f"'{kind}' is no baseline; use one of {', '.join(KINDS)}.")
     import torch._inductor
-    from torch.fx.experimental.proxy_tensor import make_fx
 
     options: dict[str, Any] = {}
     if kind == "max-autotune":
@@ -64,15 +72,23 @@ def baseline_function(reference: Function, inputs: Sequence[TensorSpec], kind: s
         )
         for one in inputs
     ]
+    graph = reference_graph(reference, examples)
+    compiled: Function = torch._inductor.compile(graph, examples, options=options)
+    return compiled
+
+
+def reference_graph(
+    reference: Function, examples: Sequence[torch.Tensor]
+) -> torch.fx.graph_module.GraphModule:
+    """Returns a reference as one graph that gives a tuple. The reference may be C++."""
+    from torch.fx.experimental.proxy_tensor import make_fx
 
     def listed(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         results = reference(*tensors)
         return (results,) if isinstance(results, torch.Tensor) else tuple(results)
 
-    # Fake tensors: one graph comes out, or an error does. A reference may be C++ here.
-    graph = make_fx(listed, tracing_mode="fake", _allow_non_fake_inputs=True)(*examples)
-    compiled: Function = torch._inductor.compile(graph, examples, options=options)
-    return compiled
+    # Fake tensors: one graph comes out, or an error does.
+    return make_fx(listed, tracing_mode="fake", _allow_non_fake_inputs=True)(*examples)
 
 
 def environment() -> dict[str, Any]:
@@ -90,7 +106,8 @@ def environment() -> dict[str, Any]:
     }
 
 
-def _reference(problem: Mapping[str, Any]) -> Function:
+def load_reference(problem: Mapping[str, Any]) -> Function:
+    """Returns the reference of the problem that a request names."""
     if "pickle" in problem:
         found: Function = pickle.loads(base64.b64decode(problem["pickle"]))
         return found
@@ -112,7 +129,9 @@ def trace(request: Mapping[str, Any]) -> bytes:
 def _traced(tracer: Session, request: Mapping[str, Any]) -> bytes:
     # A function of its own: what the baseline keeps on the device ends with it, before the trim.
     with tracer.working():
-        fn = baseline_function(_reference(request["problem"]), request["inputs"], request["kind"])
+        fn = baseline_function(
+            load_reference(request["problem"]), request["inputs"], request["kind"]
+        )
     return capture(fn, request["inputs"], request["outputs"], seed=int(request.get("seed", 0)))
 
 

@@ -30,7 +30,11 @@ __all__ = [
     "capture",
     "capture_source",
     "file_origin",
+    "load_entry",
+    "never_fall_back",
     "prepare",
+    "refused",
+    "write_source",
 ]
 
 _MESSAGE_LIMIT = 2000
@@ -161,20 +165,17 @@ def capture_source(request: Mapping[str, Any]) -> list[dict[str, Any]]:
         For each signature ``{"variants": [bytes], "refusal": None or {"kind", "op", "message",
         "traceback"}, "log": text, "seconds": float}``.
     """
-    scratch = request.get("scratch") or tempfile.mkdtemp(prefix="ouroboros-live-")
-    stem = "".join(letter if letter.isalnum() else "_" for letter in str(request["name"]))
-    file = Path(scratch, f"{stem or 'candidate'}.py")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(request["source"])
+    file = write_source(request)
+    scratch = file.parent
     language = "triton" if request.get("language") == "triton" else "python"
     log = io.StringIO()
     entry: Callable[..., Any] | None = None
     failure: dict[str, str] | None = None
     with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
         try:
-            entry = _load(file, str(request.get("entry") or "run"))
+            entry = load_entry(file, str(request.get("entry") or "run"))
         except Exception as error:
-            failure = _refused(error, file)
+            failure = refused(error, file)
     answers = []
     for signature in request["signatures"]:
         began = time.perf_counter()
@@ -183,7 +184,7 @@ def capture_source(request: Mapping[str, Any]) -> list[dict[str, Any]]:
         if entry is not None:
             with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
                 try:
-                    _never_fall_back()
+                    never_fall_back()
                     variants.append(
                         capture(
                             entry,
@@ -196,7 +197,7 @@ def capture_source(request: Mapping[str, Any]) -> list[dict[str, Any]]:
                     session().trim()
                 except Exception as error:
                     variants.clear()
-                    refusal = _refused(error, file)
+                    refusal = refused(error, file)
         answers.append(
             {
                 "variants": variants,
@@ -210,7 +211,18 @@ def capture_source(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     return answers
 
 
-def _load(file: Path, entry: str) -> Callable[..., Any]:
+def write_source(request: Mapping[str, Any]) -> Path:
+    """Writes a request's source to a file in its scratch folder, whatever it is called."""
+    scratch = request.get("scratch") or tempfile.mkdtemp(prefix="ouroboros-live-")
+    stem = "".join(letter if letter.isalnum() else "_" for letter in str(request["name"]))
+    file = Path(scratch, f"{stem or 'candidate'}.py")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(request["source"])
+    return file
+
+
+def load_entry(file: Path, entry: str) -> Callable[..., Any]:
+    """Runs a candidate's file and returns its function."""
     module = ModuleType("candidate")
     module.__file__ = str(file)
     sys.modules["candidate"] = module
@@ -223,14 +235,15 @@ def _load(file: Path, entry: str) -> Callable[..., Any]:
     return run
 
 
-def _never_fall_back() -> None:
+def never_fall_back() -> None:
     """Lets `torch.compile` compile for every shape: past its limit it would run eager mode."""
     dynamo = sys.modules.get("torch._dynamo")
     if dynamo is not None and hasattr(dynamo.config, "recompile_limit"):
         dynamo.config.recompile_limit = _RECOMPILE_LIMIT
 
 
-def _refused(error: Exception, file: Path) -> dict[str, str]:
+def refused(error: Exception, file: Path) -> dict[str, str]:
+    """Returns what a candidate's error is called, with the lines of its file."""
     cause = error.__cause__ if isinstance(error, TraceRefusedError) else error
     frames = traceback.extract_tb((cause or error).__traceback__)
     lines = [

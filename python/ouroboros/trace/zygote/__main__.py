@@ -18,8 +18,11 @@ _OPERATIONS = {
     "interpret": "ouroboros.trace.interpret:run",
 }
 _PRELOADS = ("torch", "triton", "ouroboros.trace.dry")
-_LIVE_OPERATIONS = {"trace": "ouroboros.trace.live:capture_source"}
-_LIVE_PRELOADS = ("torch", "triton", "ouroboros.trace.live")
+_LIVE_OPERATIONS = {
+    "trace": "ouroboros.trace.live:capture_source",
+    "as_called": "ouroboros.trace.as_called:run",
+}
+_LIVE_PRELOADS = ("torch", "triton", "ouroboros.trace.live", "ouroboros.trace.as_called")
 
 
 def _arguments() -> argparse.Namespace:

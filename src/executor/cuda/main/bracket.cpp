@@ -19,7 +19,7 @@ Bracket::Bracket(Device& device, Cache cache)
       start_(device.make_event()),
       stop_(device.make_event()) {}
 
-void Bracket::prepare_cache(const std::function<void()>& work) const {
+void Bracket::prepare_cache(const std::function<void()>& work) {
   device_.record(flush_begins_);
   if (dirt_) {
     dirt_->fill(dirt_->begin(), dirt_->end(), 0);

@@ -44,7 +44,7 @@ class Bracket {
   void use(Submission submission) noexcept { submission_ = submission; }
 
  private:
-  void prepare_cache(const std::function<void()>& work) const;
+  void prepare_cache(const std::function<void()>& work);
 
   Device& device_;
   Cache cache_;

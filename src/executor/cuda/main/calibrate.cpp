@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr auto patience = std::chrono::seconds{30};
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
-constexpr std::size_t probe_bytes = 16 * mebibyte;  ///< Of each side of the copy that tests a flush.
+constexpr std::size_t probe_bytes = 8 * mebibyte;  ///< Of each side of a copy that fits the cache.
 constexpr unsigned threads = 256;
 constexpr unsigned blocks_each = 8;  ///< On a multiprocessor, of a kernel that stays.
 constexpr std::size_t curve_bytes[] = {mebibyte,       4 * mebibyte,   16 * mebibyte,
@@ -111,16 +111,17 @@ json repeat(Device& device, Bracket& bracket, std::size_t count, const Work& wor
   return times;
 }
 
-/// The probe copy, behind `before` and without the bracket's own flush.
+/// A move behind `before` and without the bracket's own flush.
 template <typename Before>
-json probe(Device& device, const Mover& mover, std::size_t count, const Before& before) {
+json probe(Device& device, const Mover& mover, std::size_t count, const StreamMix& mix,
+           std::size_t bytes, const Before& before) {
   const auto start = device.make_event();
   const auto stop = device.make_event();
   json times = json::array();
   for (std::size_t i = 0; i <= count; ++i) {
     before();
     device.record(start);
-    mover.move({1, 1}, 2 * probe_bytes, Mover::Cover::stay);
+    mover.move(mix, bytes, Mover::Cover::stay);
     device.record(stop);
     device.wait(Clock::now() + patience);
     if (i != 0) {
@@ -130,12 +131,14 @@ json probe(Device& device, const Mover& mover, std::size_t count, const Before& 
   return times;
 }
 
+/// A read of as much as the cache holds finds there what a flush has left.
 json flushes(Device& device, const Mover& mover) {
   json sizes = json::array();
   for (const unsigned l2_sizes : {1U, 2U, 4U, 8U}) {
-    const Flush flush(device, l2_sizes);
+    Flush flush(device, l2_sizes);
     sizes.push_back({{"bytes", flush.bytes()},
-                     {"copy_us", probe(device, mover, 32, [&] { flush.enqueue(); })}});
+                     {"read_us", probe(device, mover, 32, {1, 0}, device.l2_bytes(),
+                                       [&] { flush.enqueue(); })}});
   }
   return sizes;
 }
@@ -212,13 +215,16 @@ json calibrate(Device& device) {
   }
   result["flush_us"] = flush_us;
   result["tick_us"] = steps;
-  const Flush flush(device);
+  Flush flush(device);
+  constexpr StreamMix copy{1, 1};
   result["flush_bytes"] = flush.bytes();
   result["flush_sizes"] = flushes(device, mover);
-  result["clean_copy_us"] = probe(device, mover, 64, [&] { flush.enqueue(); });
-  result["dirty_copy_us"] =
-      probe(device, mover, 64, [&] { mover.dirty(2 * device.l2_bytes()); });
-  result["hot_copy_us"] = probe(device, mover, 64, [] {});
+  const auto copied = [&](const auto& before) {
+    return probe(device, mover, 64, copy, 2 * probe_bytes, before);
+  };
+  result["clean_copy_us"] = copied([&] { flush.enqueue(); });
+  result["dirty_copy_us"] = copied([&] { mover.dirty(2 * device.l2_bytes()); });
+  result["hot_copy_us"] = copied([&] { mover.move(copy, 2 * probe_bytes, Mover::Cover::stay); });
   result["globaltimer_step_ns"] = timer_step_ns(device);
   result["curve"] = curve(device, bracket, mover, most);
   // The caller tosses the coins: here the order is the plain one, sample by sample.

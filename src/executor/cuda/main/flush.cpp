@@ -20,15 +20,17 @@ Flush::Flush(Device& device, unsigned l2_sizes)
     : device_(device),
       grid_(device.multiprocessors() * blocks_each),
       count_(words(l2_sizes * device.l2_bytes(), grid_ * threads)),
-      buffer_(device, count_ * 16),
+      buffer_(device, 2 * count_ * 16),
       sink_(device, 4) {
   buffer_.fill(buffer_.begin(), buffer_.end(), 0);
   device.wait(Clock::now() + patience);
   buffer_.allow(Access::read);
 }
 
-void Flush::enqueue() const {
-  device_.launch("ouroboros_read", grid_, threads, 0, buffer_.begin(), count_, sink_.begin());
+void Flush::enqueue() {
+  const Address first = buffer_.begin() + (second_ ? count_ * 16 : 0);
+  second_ = !second_;
+  device_.launch("ouroboros_read", grid_, threads, 0, first, count_, sink_.begin());
 }
 
 }  // namespace ouroboros::cuda

@@ -43,7 +43,7 @@ void scrub_shared(const Device& device) {
 }
 
 std::string clean(Device& device) {
-  const Flush flush(device);  // Its memory must stay until the kernel has ended.
+  Flush flush(device);  // Its memory must stay until the kernel has ended.
   scrub_shared(device);
   flush.enqueue();
   device.wait(Clock::now() + patience);

@@ -31,6 +31,7 @@ from ouroboros.trace.plan_baselines import plan_baseline
 HERE = Path(__file__).parent
 ROWS = (16, 128, 1024, 8192, 32768)
 """Rows of 4096 float32: from 0.25 MB to 0.5 GB an operand."""
+AA_SECONDS = 4.0
 COVERAGE_RUNS = 200
 RIVAL_PROCESSES = 10
 LOAD_RUNS = 12
@@ -84,7 +85,9 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 def same_against_same(shared: Mapping[str, Any]) -> dict[str, Any]:
     """Times what PyTorch does against a second copy of itself."""
-    referee = ouroboros.Referee(mode="report", dtypes=["float32"])
+    referee = ouroboros.Referee(
+        mode="report", dtypes=["float32"], timing={"budget_seconds": AA_SECONDS}
+    )
     rows = []
     for name in ouroboros.problems.names()[:: shared["share"]]:
         problem = ouroboros.problems.load(name)
@@ -134,7 +137,8 @@ def known_ratios(shared: Mapping[str, Any]) -> dict[str, Any]:
     runs = []
     for mode in ("report", "decide"):
         referee = ouroboros.Referee(mode=mode)
-        for number in range(COVERAGE_RUNS // shared["share"]):
+        wanted = COVERAGE_RUNS if mode == "report" else COVERAGE_RUNS // 2
+        for number in range(wanted // shared["share"]):
             pair = pairs[number % len(pairs)]
             row = timing_row(
                 referee.compare(copy, chains.plan(pair["a"], "A"), chains.plan(pair["b"], "B"))
@@ -166,10 +170,9 @@ def known_ratios(shared: Mapping[str, Any]) -> dict[str, Any]:
         "summary": {
             "known_ratio_coverage": sum(held) / max(len(held), 1),
             "known_ratio_runs": len(held),
-            "decide_2pct_at_20us_ms": statistics.fmean(run["gpu_ms"] for run in small),
-            "decide_2pct_at_20us_right": statistics.fmean(
-                run["decision"] == "faster" for run in small
-            ),
+            "decide_2pct_at_20us_ms": sum(run["gpu_ms"] for run in small) / max(len(small), 1),
+            "decide_2pct_at_20us_right": sum(run["decision"] == "faster" for run in small)
+            / max(len(small), 1),
         },
         "table": table,
         "runs": runs,
@@ -259,8 +262,8 @@ def verdicts(_: Mapping[str, Any]) -> dict[str, Any]:
         path = next(kernels.glob(f"{name}__row*.py"), None) or next(kernels.glob(f"{name}__*.py"))
         referee = ouroboros.Referee(mode="decide", until="gate", dtypes=["float32"])
         problem = ouroboros.problems.load(name).with_timed_gpu([{"rows": 2048, "cols": 4096}])
+        ouroboros.Referee(dtypes=["float32"]).judge(problem, path)  # Plans are stored now.
         verdict = referee.judge(problem, path)
-        verdict = referee.judge(problem, path)  # Warm: plans are stored.
         rows.append(json.loads(verdict.to_json()))
     gates = [row["gate"] for row in rows if row["gate"]["ran"]]
     clocks = [cell["gpu_ms"] for row in rows for cell in row["timing"]["cells"]]
@@ -302,6 +305,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="folder for the JSON")
     parser.add_argument("--commit", default="", help="what is measured")
     parser.add_argument("--only", default=",".join(PARTS), help="parts, with commas")
+    parser.add_argument("--resume", type=Path, help="a clock.json of the same commit to add to")
     parser.add_argument(
         "--quick", action="store_true", help="a tenth of the runs: a look, no result"
     )
@@ -310,12 +314,18 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     random.seed(0)
     record = provenance(options.commit)
+    summary: dict[str, Any] = {}
+    if options.resume is not None and options.resume.exists():
+        earlier = json.loads(options.resume.read_text())
+        if earlier["commit"] != options.commit or earlier["gpu"] != record["gpu"]:
+            parser.error(f"{options.resume} is of another commit or GPU")
+        summary = earlier.pop("summary")
+        record = {**earlier, **record}
     record["calibration"] = json.loads(ouroboros.Referee().calibrate(fresh=True).model_dump_json())
     chains = Chains()
     shared = {"chains": chains, "pairs": pairs_of(chains), "share": share}
     record["pairs"] = shared["pairs"]
     record["elements"] = ELEMENTS
-    summary: dict[str, Any] = {}
     failed = False
     for name in options.only.split(","):
         started = time.monotonic()

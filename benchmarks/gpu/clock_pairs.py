@@ -97,6 +97,8 @@ class Chains:
 
 def deviations(found: Sequence[float], truth: float) -> dict[str, float]:
     """Returns how far ratios that were found are from the true one, as shares of it."""
+    if not found:
+        return {}
     return {
         "mean_error": statistics.fmean(abs(one / truth - 1) for one in found),
         "bias": statistics.fmean(found) / truth - 1,

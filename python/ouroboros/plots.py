@@ -343,7 +343,7 @@ def calibration(record: Calibration, *, label: str, name: str) -> str:
     copies = [
         ("after writes", record.dirty_copy_us),
         ("clean flush", record.clean_copy_us),
-        ("no flush", record.hot_copy_us),
+        ("behind itself", record.hot_copy_us),
     ]
     panels: list[Callable[[Axes], None]] = []
     if any(measured(point.gbps) for point in record.copy_curve):
@@ -391,7 +391,7 @@ def _flush_panel(axes: Axes, record: Calibration) -> None:
         axes.plot([size], [estimate], **_face(_INK, "o", False, 4.0))
     if record.flush_bytes > 0:
         axes.axvline(record.flush_bytes, color=_MUTED, linestyle=(0, (2, 2)), linewidth=0.9)
-    axes.set_title("cold copy by flush size, \u00b5s")
+    axes.set_title("cold read by flush size, \u00b5s")
     _bytes_axis(axes, [size for size, _ in sizes if size > 0] + [float(record.flush_bytes)], most=3)
 
 

@@ -48,7 +48,7 @@ Problem doubling() {
 }
 
 /// How the fake driver's kernel behaves: see scale_in_a_manner there.
-enum class Manner : std::uint32_t { honest, lazy, straggle, trap };
+enum class Manner : std::uint32_t { honest, lazy, straggle, trap, quick };
 
 PlanImage image() {
   std::ifstream file(OUROBOROS_SOURCE_DIR "/tests/data/cubin/cuda13_sm_90.cubin", std::ios::binary);
@@ -154,6 +154,20 @@ TEST_CASE("work that is left out at the second meeting is found", "[referee]") {
   INFO(verdict.to_json(1));
   CHECK(verdict.status == Status::rejected);
   CHECK(verdict.findings.at(0).kind == "timed_output_wrong");
+}
+
+TEST_CASE("who is quicker at the second meeting remembers", "[referee]") {
+  const CacheFolder folder;
+  const auto verdict =
+      compared(plans("quick", Manner::quick, 1, 99'000), plans("b", Manner::honest, 1, 99'000));
+  INFO(verdict.to_json(1));
+  CHECK(verdict.status == Status::rejected);
+  REQUIRE(verdict.findings.size() == 1);
+  CHECK(verdict.findings[0].kind == "remembers_inputs");
+  CHECK(verdict.findings[0].severity == "cheat");
+  CHECK_THAT(verdict.findings[0].evidence, ContainsSubstring("a second time"));
+  // ln(80.2 / 100) of the second meeting, launch cost subtracted.
+  CHECK(verdict.timing.cells.at(0).baselines.at(0).memory.estimate == Approx(-0.222).margin(2e-3));
 }
 
 TEST_CASE("launches that are slow to submit cost blocks, and no verdict", "[referee]") {

@@ -258,6 +258,15 @@ void lazy(const Launch& launch) {
   }
 }
 
+/// Knows inputs that it has met before, and is quicker then, but right.
+void quick(const Launch& launch) {
+  static std::set<float> known;
+  scale(launch);
+  if (!known.insert(launch.floats(0)[0]).second) {
+    device.microseconds -= launch.configuration->grid[0] * 0.0002;
+  }
+}
+
 /// Takes longer to submit than a flush takes.
 void straggle(const Launch& launch) {
   scale(launch);
@@ -278,7 +287,7 @@ void flood(const Launch& launch) {
 
 /// As the audit wants kernels that a cubin has, this one has several manners: its last parameter.
 void scale_in_a_manner(const Launch& launch) {
-  constexpr void (*manners[])(const Launch&) = {scale, lazy, straggle, trap};
+  constexpr void (*manners[])(const Launch&) = {scale, lazy, straggle, trap, quick};
   manners[launch.get<std::uint32_t>(20)](launch);
 }
 

@@ -31,6 +31,7 @@ void Recording::extend_to(std::size_t count) {
       return;
     }
     for (auto& block : more) {
+      all_.push_back(block);
       if (filter_.admit(block) == timing::Void::none) {
         blocks_.push_back(std::move(block));
       }

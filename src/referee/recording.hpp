@@ -19,6 +19,10 @@ class Recording {
   void extend_to(std::size_t count);
 
   [[nodiscard]] const std::vector<timing::Block>& blocks() const noexcept { return blocks_; }
+
+  /// All that were run, void ones among them.
+  [[nodiscard]] const std::vector<timing::Block>& all() const noexcept { return all_; }
+
   [[nodiscard]] const timing::BlockFilter& filter() const noexcept { return filter_; }
 
   /// Whether no further block may be run.
@@ -29,6 +33,7 @@ class Recording {
   const Options& options_;
   timing::BlockFilter filter_;
   std::vector<timing::Block> blocks_;
+  std::vector<timing::Block> all_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

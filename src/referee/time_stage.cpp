@@ -122,7 +122,7 @@ void describe(Race& race, const Race::Method& method, const Recording& recording
   cell.gpu_ms = race.gpu_ms();
 }
 
-/// Keeps the blocks of a cell, for whoever wants to look at them again.
+/// Keeps all blocks of a cell, for whoever wants to look at them again.
 void write_trace(const std::filesystem::path& folder, const std::string& name,
                  const std::vector<timing::Block>& blocks) {
   std::error_code ignored;
@@ -186,13 +186,21 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
                              derive_seed(seed, sign_flip_purpose));
   }
   Recording recording(race, options);
-  if (!record_blocks(race, recording, comparisons, seed, options.timing)) {
-    return cell;
+  const auto keep = [&] {
+    if (!options.traces.empty()) {
+      write_trace(options.traces, fmt::format("cell{}-{:016x}.json", spec.id, seed),
+                  recording.all());
+    }
+  };
+  try {
+    if (!record_blocks(race, recording, comparisons, seed, options.timing)) {
+      return cell;
+    }
+  } catch (const Error&) {
+    keep();  // What shows that nothing can be measured here.
+    throw;
   }
-  if (!options.traces.empty()) {
-    write_trace(options.traces, fmt::format("cell{}-{:016x}.json", spec.id, seed),
-                recording.blocks());
-  }
+  keep();
   describe(race, method, recording, candidate, options.timing, cell);
   for (std::size_t i = 0; i < opponents.size(); ++i) {
     comparisons[i].report(recording, cell.baselines[opponents[i].index], cell.flags, findings);

@@ -19,6 +19,11 @@ Bracket::Bracket(Device& device, Cache cache)
       start_(device.make_event()),
       stop_(device.make_event()) {}
 
+void Bracket::warm_up() {
+  flush_.enqueue();
+  flush_.enqueue();
+}
+
 void Bracket::prepare_cache(const std::function<void()>& work) {
   device_.record(flush_begins_);
   if (dirt_) {

@@ -27,6 +27,9 @@ class Bracket {
   /// Enqueues flush and work. `work` only enqueues.
   void enqueue(const std::function<void()>& work);
 
+  /// Enqueues flushes that are not measured.
+  void warm_up();
+
   /// What the last one took, once the stream has passed it.
   [[nodiscard]] Times read() const;
 

@@ -161,20 +161,19 @@ json curve(Device& device, Bracket& bracket, const Mover& mover, std::size_t mos
         continue;
       }
       const std::size_t count = bytes > 256 * mebibyte ? 8 : 16;
-      std::size_t moved = 0;
-      json variants = json::array();
+      const auto measure = [&](const auto& move) {
+        std::size_t moved = 0;
+        auto times = repeat(device, bracket, count, [&] { moved = move(); });
+        points.push_back({{"reads", mix.reads},
+                          {"writes", mix.writes},
+                          {"bytes", moved},
+                          {"us", std::move(times)}});
+      };
       for (const auto cover : {Mover::Cover::stay, Mover::Cover::all}) {
-        variants.push_back(repeat(device, bracket, count,
-                                  [&] { moved = mover.move(mix, bytes, cover); }));
+        measure([&] { return mover.move(mix, bytes, cover); });
       }
-      points.push_back({{"reads", mix.reads},
-                        {"writes", mix.writes},
-                        {"bytes", moved},
-                        {"us", std::move(variants)}});
       if (mix.reads == 1 && mix.writes == 1) {
-        const auto times =
-            repeat(device, bracket, count, [&] { moved = mover.copy(bytes); });
-        points.push_back({{"reads", 1}, {"writes", 1}, {"bytes", moved}, {"us", json::array({times})}});
+        measure([&] { return mover.copy(bytes); });
       }
     }
   }

@@ -7,6 +7,7 @@ ITERATIONS differ in time by a known amount.
 import torch
 import triton
 import triton.language as tl
+from triton.language.extra.cuda import globaltimer
 
 ITERATIONS = 1000
 
@@ -18,6 +19,22 @@ def spin(x, out, iterations, one, zero, block: tl.constexpr):
     for _ in range(iterations):
         value = value * one + zero
     tl.store(out + at, value)
+
+
+@triton.jit
+def spin_clocked(x, out, spans, iterations, one, zero, block: tl.constexpr):
+    """The same, and when each block began and ended by the device's clock, in nanoseconds."""
+    begin = globaltimer()
+    tl.debug_barrier()
+    at = tl.program_id(0) * block + tl.arange(0, block)
+    value = tl.load(x + at)
+    for _ in range(iterations):
+        value = value * one + zero
+    tl.store(out + at, value)
+    tl.debug_barrier()
+    end = globaltimer()
+    tl.store(spans + 2 * tl.program_id(0), begin)
+    tl.store(spans + 2 * tl.program_id(0) + 1, end)
 
 
 def run(x):

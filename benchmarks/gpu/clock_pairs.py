@@ -76,7 +76,7 @@ class Chains:
     def span_us(self, iterations: int, runs: int = 200) -> float:
         """Returns how long a chain runs, by what its blocks see pass on the device's clock.
 
-        From the first block's begin to the last one's end, on a cold cache: the launch is not in it.
+        From the first block's begin to the last one's end, on a cold cache, without the launch.
         """
         spans = torch.zeros(2 * BLOCKS, dtype=torch.int64, device="cuda")
         cold = torch.ones(64 << 20, dtype=torch.int32, device="cuda")

@@ -124,24 +124,26 @@ def pairs_of(chains: Chains) -> list[dict[str, Any]]:
     """Returns pairs of chains: their lengths, and the true ratio of the times that they run.
 
     Lengths alone are not it: before its chain every kernel loads from memory, for about a
-    microsecond. So each kernel's own view of the device's clock says how long it runs.
+    microsecond. So kernels' own view of the device's clock says how long they run. It is a straight
+    line over their lengths: the truth is taken from that line, which has less noise than two points.
     """
     pairs = []
-    for length in LENGTHS_US:
-        short = chains.iterations(length)
-        short_us = chains.span_us(short)
-        for ratio in RATIOS:
-            long = rounded(short * ratio)
-            long_us = chains.span_us(long)
+    for length_us in LENGTHS_US:
+        short = chains.iterations(length_us)
+        lengths = [short, *(rounded(short * ratio) for ratio in RATIOS)]
+        spans = chains.spans_us(lengths)
+        each_us, fixed_us = statistics.linear_regression(lengths, spans)
+        for ratio, long in zip(RATIOS, lengths[1:], strict=True):
             pairs.append(
                 {
-                    "name": f"{ratio} at {length:g} us",
+                    "name": f"{ratio} at {length_us:g} us",
                     "a": short,
                     "b": long,
-                    "a_us": short_us,
-                    "b_us": long_us,
+                    "a_us": spans[0],
+                    "b_us": spans[lengths.index(long)],
+                    "fixed_us": fixed_us,
                     "iterations_ratio": long / short,
-                    "truth": long_us / short_us,
+                    "truth": (fixed_us + each_us * long) / (fixed_us + each_us * short),
                 }
             )
     return pairs

@@ -73,22 +73,25 @@ class Chains:
         data = result["variants"][0]
         return Baseline(name, plan=lambda signature: data)
 
-    def span_us(self, iterations: int, runs: int = 200) -> float:
-        """Returns how long a chain runs, by what its blocks see pass on the device's clock.
+    def spans_us(self, lengths: Sequence[int], rounds: int = 150) -> list[float]:
+        """Returns how long chains run, by what their blocks see pass on the device's clock.
 
-        From the first block's begin to the last one's end, on a cold cache, without the launch.
+        From the first block's begin to the last one's end, on a cold cache, without the launch. The
+        lengths take turns, so that a clock that rises or falls does so for all of them.
         """
-        spans = torch.zeros(2 * BLOCKS, dtype=torch.int64, device="cuda")
+        stamps = torch.zeros(BLOCKS, 2, dtype=torch.int64, device="cuda")
         cold = torch.ones(64 << 20, dtype=torch.int32, device="cuda")
-        found = []
-        for _ in range(runs):
-            cold.sum()
-            self._module.spin_clocked[(BLOCKS,)](
-                self._x, self._out, spans, iterations, 1.0, 0.0, block=128, num_warps=4
-            )
-            both = spans.view(BLOCKS, 2)
-            found.append((both[:, 1].max() - both[:, 0].min()).item() * 1e-3)
-        return statistics.fmean(sorted(found)[runs // 10 : -runs // 10])
+        found: list[list[float]] = [[] for _ in lengths]
+        for _ in range(rounds):
+            for number, iterations in enumerate(lengths):
+                cold.sum()
+                self._module.spin_clocked[(BLOCKS,)](
+                    self._x, self._out, stamps, iterations, 1.0, 0.0, block=128, num_warps=4
+                )
+                span = stamps[:, 1].max() - stamps[:, 0].min()
+                found[number].append(span.item() * 1e-3)
+        tenth = rounds // 10
+        return [statistics.fmean(sorted(spans)[tenth:-tenth]) for spans in found]
 
     def iterations(self, microseconds: float) -> int:
         """Returns how many multiply-adds take about so long: from a line through two lengths."""

@@ -38,9 +38,9 @@ constexpr std::uint64_t most_set_bytes = std::uint64_t{8} << 30;
 /// On the host every set is copied to the device and back.
 constexpr std::size_t most_sets_on_host = 4;
 
-constexpr std::size_t launch_samples = 32;
+constexpr std::size_t launch_samples = 16;
 constexpr std::size_t warm_up_blocks = 4;
-constexpr double warm_up_ms = 5.0;  ///< And at least so long on the device.
+constexpr double warm_up_ms = 2.0;  ///< And at least so long on the device.
 
 /// Of a chain's sets, so many are compared with eager mode's result.
 constexpr std::size_t looked_at = 3;

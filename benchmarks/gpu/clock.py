@@ -125,7 +125,7 @@ def pairs_of(chains: Chains) -> list[dict[str, Any]]:
 
     Lengths alone are not it: before its chain every kernel loads from memory, for about a
     microsecond. So kernels' own view of the device's clock says how long they run. It is a straight
-    line over their lengths: the truth is taken from that line, which has less noise than two points.
+    line over their lengths: the truth comes from that line, which has less noise than two points.
     """
     pairs = []
     for length_us in LENGTHS_US:

@@ -13,8 +13,8 @@ namespace ouroboros {
 
 /// How fast memory moves in one mix and size, behind a clean flush, launch cost subtracted.
 struct CopyPoint {
-  int reads = 0;  ///< Streams read ...
-  int writes = 0;  ///< ... for so many written.
+  int reads = 0;           ///< Streams read ...
+  int writes = 0;          ///< ... for so many written.
   std::int64_t bytes = 0;  ///< Read and written together.
   timing::Interval gbps;
 };
@@ -32,19 +32,21 @@ struct OUROBOROS_API Calibration {
   std::string driver_version;
   std::string measured_at;  ///< UTC, ISO 8601.
   double tick_ns = 0.0;     ///< The smallest step of elapsed times between events that was seen.
-  /// What a launch adds to the time of a kernel that runs for ten microseconds, by way of submission.
+  /// What a launch adds to the time of a kernel that runs for ten microseconds, by way of
+  /// submission.
   std::map<std::string, timing::Interval> launch_us;
   std::map<std::string, timing::Interval> empty_us;  ///< All of an empty kernel's time, likewise.
-  timing::Interval flush_us;                          ///< One pass of the clean flush.
+  timing::Interval flush_us;                         ///< One pass of the clean flush.
   std::int64_t flush_bytes = 0;
   std::vector<FlushPoint> flush_sizes;
   timing::Interval clean_copy_us;  ///< A copy of 8 MiB behind the clean flush ...
-  timing::Interval dirty_copy_us;  ///< ... behind a memset, which leaves lines to be written back ...
-  timing::Interval hot_copy_us;    ///< ... and behind itself.
+  timing::Interval
+      dirty_copy_us;             ///< ... behind a memset, which leaves lines to be written back ...
+  timing::Interval hot_copy_us;  ///< ... and behind itself.
   double globaltimer_step_ns = 0.0;  ///< Of the second clock.
   double peak_gbps = 0.0;  ///< From the memory's clock and width; 0 where the driver does not say.
   std::vector<CopyPoint> copy_curve;
-  timing::Interval aa_speedup;  ///< A copy of 64 MiB against itself, 32 blocks.
+  timing::Interval aa_speedup;     ///< A copy of 64 MiB against itself, 32 blocks.
   std::vector<std::string> notes;  ///< Where a figure is missing, or cannot be believed.
 
   /// The time that a copy of as many bytes in the same mix of reads and writes takes, in

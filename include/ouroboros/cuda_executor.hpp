@@ -73,8 +73,8 @@ class OUROBOROS_API CudaSession : public Session {
                                 const std::vector<std::size_t>& launches) = 0;
 };
 
-/// How launches between two events reach the device. In the order of escalation: a race goes over to
-/// the next, for all arms alike, when launches take longer to submit than the one before hides.
+/// How launches between two events reach the device. In the order of escalation: a race goes over
+/// to the next, for all arms alike, when launches take longer to submit than the one before hides.
 enum class Submission : std::uint8_t {
   stream,  ///< One by one, while the device is busy with the cache flush.
   gate,    ///< One by one, while the device waits at a gate behind the flush.
@@ -85,10 +85,11 @@ enum class Submission : std::uint8_t {
 
 /// One timed run of an arm.
 struct CudaSample {
-  double latency_us = 0;  ///< Between the events around its launches, cold L2 cache; or see CudaChain.
-  double flush_us = 0;    ///< Of the cache flush before it.
-  double span_us = 0;     ///< From before the flush to after the run, by the device's other clock.
-  double clock_mhz = 0;   ///< Of the multiprocessors meanwhile.
+  double latency_us =
+      0;  ///< Between the events around its launches, cold L2 cache; or see CudaChain.
+  double flush_us = 0;   ///< Of the cache flush before it.
+  double span_us = 0;    ///< From before the flush to after the run, by the device's other clock.
+  double clock_mhz = 0;  ///< Of the multiprocessors meanwhile.
   /// The GPU may have waited for the host inside the measurement: leave the sample out.
   bool starved = false;
   /// Whether the outputs are, bit for bit, those of the arm's first run in the block.
@@ -126,7 +127,8 @@ class OUROBOROS_API CudaRace {
   [[nodiscard]] virtual const Replay& opening() const noexcept = 0;
   [[nodiscard]] virtual const Isolation& isolation() const noexcept = 0;
 
-  /// Copies the inputs of all sets to the device: before the first block, and whenever they changed.
+  /// Copies the inputs of all sets to the device: before the first block, and whenever they
+  /// changed.
   virtual void upload() = 0;
 
   /// Runs blocks. Before each run outputs and scratch are poisoned anew, state is restored and the
@@ -137,7 +139,8 @@ class OUROBOROS_API CudaRace {
   /// One block on the first set.
   CudaBlock run_block(const std::vector<std::size_t>& order);
 
-  /// Brings the outputs of the arm's first run, or last, in the last block on each set to the arena.
+  /// Brings the outputs of the arm's first run, or last, in the last block on each set to the
+  /// arena.
   virtual void download(std::size_t arm) = 0;
 
   /// What a launch adds to a kernel's time, in microseconds, submitted as the arms are now.

@@ -11,8 +11,8 @@ namespace ouroboros {
 
 struct CudaDevice;
 
-/// The buffers of one call in a GPU's memory, shared between this process and executors: once, or in
-/// several sets, of which each can hold other values.
+/// The buffers of one call in a GPU's memory, shared between this process and executors: once, or
+/// in several sets, of which each can hold other values.
 ///
 /// Inputs that this process makes on the GPU reach an executor, and outputs come back, without a
 /// detour through the host. An executor maps this memory only while it copies: no candidate's

@@ -96,10 +96,10 @@ struct BaselineTiming {
 struct TimedCell {
   std::string dtype;
   std::map<std::string, std::int64_t> axes;
-  std::int64_t bytes_min = 0;        ///< Compulsory traffic: inputs and outputs once each.
-  timing::Interval latency_us;       ///< Of the candidate, hand-over included.
+  std::int64_t bytes_min = 0;   ///< Compulsory traffic: inputs and outputs once each.
+  timing::Interval latency_us;  ///< Of the candidate, hand-over included.
   double handover_us = 0.0;  ///< Of an empty call; or what a launch adds; measured in the same run.
-  std::string variant;               ///< The autotune configuration that was timed, in words.
+  std::string variant;       ///< The autotune configuration that was timed, in words.
   std::int64_t samples_checked = 0;  ///< Timed outputs that were compared with the oracle.
   std::int64_t samples_total = 0;
   std::vector<BaselineTiming> baselines;
@@ -129,8 +129,8 @@ struct Timing {
   std::vector<TimedCell> cells;
   std::map<std::string, double> geomean_speedup;  ///< By baseline, over cells.
   std::optional<Calibration> calibration;         ///< Of the GPU's clock; empty on the host.
-  std::optional<GpuState> gpu_start;  ///< Before the first block; empty on the host.
-  std::optional<GpuState> gpu_end;    ///< After the last.
+  std::optional<GpuState> gpu_start;              ///< Before the first block; empty on the host.
+  std::optional<GpuState> gpu_end;                ///< After the last.
 };
 
 struct GateResult {

@@ -36,6 +36,7 @@ __all__: list[str] = [
     "SharedCases",
     "TimingPlan",
     "Tracer",
+    "UnstableError",
     "UnsupportedError",
     "cubin_target",
     "cuda_devices",
@@ -43,6 +44,7 @@ __all__: list[str] = [
     "feedback",
     "get_problem",
     "kernel_resources",
+    "own_process",
     "probe_isolation",
     "problem_names",
     "read_candidate",
@@ -106,6 +108,13 @@ class ExecutorLostError(OuroborosError):
     """
 
     code: typing.ClassVar[str] = "executor_lost"
+
+class UnstableError(OuroborosError):
+    """
+    The machine does not hold still enough for what was to be measured.
+    """
+
+    code: typing.ClassVar[str] = "unstable"
 
 class OutOfMemoryError(OuroborosError):
     """
@@ -255,6 +264,15 @@ class Problem:
     def with_baselines(self, baselines: collections.abc.Sequence[Baseline]) -> Problem:
         """
         The same problem with other baselines.
+        """
+    def with_timed_gpu(
+        self,
+        cells: collections.abc.Sequence[
+            collections.abc.Mapping[str, typing.SupportsInt | typing.SupportsIndex]
+        ],
+    ) -> Problem:
+        """
+        The same problem with other cells to time on a GPU.
         """
     @property
     def axes(self) -> list[Axis]: ...
@@ -573,6 +591,13 @@ class Options:
     timing: TimingPlan
     def __init__(self, **kwargs: typing.Any) -> None: ...
     @property
+    def cache(self) -> str:
+        """
+        What a GPU's L2 cache holds when a timed call begins: "cold", "dirty" or "hot".
+        """
+    @cache.setter
+    def cache(self, arg1: str) -> None: ...
+    @property
     def cancelled(self) -> collections.abc.Callable[[], bool] | None:
         """
         Asked often; true ends the call with CancelledError.
@@ -622,6 +647,13 @@ class Options:
     @seed.setter
     def seed(self, arg0: typing.SupportsInt | typing.SupportsIndex | None) -> None: ...
     @property
+    def traces(self) -> str:
+        """
+        Where timed cells leave their blocks; empty for nowhere.
+        """
+    @traces.setter
+    def traces(self, arg1: str) -> None: ...
+    @property
     def until(self) -> str:
         """
         How far to judge: "compile", "sweep", "time" or "gate".
@@ -660,6 +692,22 @@ class Referee:
     Decides whether a candidate is correct, and how fast.
     """
     def __init__(self, options: Options) -> None: ...
+    def calibrate_json(
+        self, fresh: bool, cancelled: collections.abc.Callable[[], bool] | None = None
+    ) -> str:
+        """
+        What the GPU's clock can resolve, as JSON.
+        """
+    def compare_json(
+        self,
+        problem: Problem,
+        a: tuple[bytes, str, str] | Baseline,
+        b: tuple[bytes, str, str] | Baseline,
+        cancelled: collections.abc.Callable[[], bool] | None = None,
+    ) -> str:
+        """
+        Times one side against the other and returns the verdict as JSON.
+        """
     def compile(
         self,
         problem: Problem,
@@ -885,6 +933,11 @@ def get_problem(name: str) -> Problem:
 def kernel_resources(cubin: bytes) -> list[KernelResources]:
     """
     The resource usage of every kernel of a cubin.
+    """
+
+def own_process(pid: typing.SupportsInt | typing.SupportsIndex, own: bool) -> None:
+    """
+    Whether a process counts as this program's own when others on the GPU are counted.
     """
 
 def probe_isolation() -> Isolation:

@@ -23,18 +23,14 @@ timing::Interval speedup(const timing::Interval& log_ratio) {
 
 Comparison::Comparison(std::size_t candidate, std::size_t baseline, const Race::Method& method,
                        const Options& options, std::uint64_t seed)
-    : candidate_(candidate),
-      baseline_(baseline),
-      method_(method),
-      options_(options),
-      seed_(seed) {}
+    : candidate_(candidate), baseline_(baseline), method_(method), options_(options), seed_(seed) {}
 
 bool Comparison::look(const Recording& recording) {
   if (look_.stop) {
     return true;
   }
-  log_ratios_ = timing::log_ratios(recording.blocks(), candidate_, baseline_,
-                                   method_.offset_us.estimate);
+  log_ratios_ =
+      timing::log_ratios(recording.blocks(), candidate_, baseline_, method_.offset_us.estimate);
   look_ = timing::look(log_ratios_, options_.timing, options_.mode, recording.spent());
   return look_.stop;
 }
@@ -92,8 +88,8 @@ void Comparison::report(const Recording& recording, BaselineTiming& record,
         {"remembers_inputs", pays ? "cheat" : "note", "time",
          fmt::format("meets the same inputs a second time {:.2f} % faster than the first, beyond "
                      "what '{}' gains (99 % interval {:.2f} to {:.2f} %)",
-                     -percent(memory.paired.estimate), record.name,
-                     -percent(memory.paired.high), -percent(memory.paired.low))});
+                     -percent(memory.paired.estimate), record.name, -percent(memory.paired.high),
+                     -percent(memory.paired.low))});
   }
 }
 

@@ -16,9 +16,9 @@ namespace ouroboros::referee {
 /// One timed cell: the arms, and blocks of samples.
 ///
 /// A block visits every arm twice, in a random order and then in its mirror image, on fresh inputs
-/// that no arm has met before. Outputs are poisoned before every sample, and what a candidate leaves
-/// there is compared with eager mode's result and, in samples that are drawn by lot, with the
-/// oracle. Where the arms run, and on which pages, is the business of the derived classes.
+/// that no arm has met before. Outputs are poisoned before every sample, and what a candidate
+/// leaves there is compared with eager mode's result and, in samples that are drawn by lot, with
+/// the oracle. Where the arms run, and on which pages, is the business of the derived classes.
 class Race {
  public:
   virtual ~Race();
@@ -58,13 +58,14 @@ class Race {
 
   /// How blocks are measured: known after warm-up.
   struct Method {
-    std::string estimator;   ///< See TimedCell.
-    std::string submission;  ///< See TimedCell.
+    std::string estimator;       ///< See TimedCell.
+    std::string submission;      ///< See TimedCell.
     double handover_us = 0.0;    ///< What an empty call or launch costs an arm.
     timing::Interval offset_us;  ///< What is to be subtracted from every sample for it.
     timing::Bands bands;         ///< For blocks that count.
-    timing::Interval bracket_us;  ///< Of the first candidate, a whole launch; where samples are not.
-    bool same_inputs = false;    ///< Whether both halves of a block have the same inputs and pages.
+    timing::Interval
+        bracket_us;            ///< Of the first candidate, a whole launch; where samples are not.
+    bool same_inputs = false;  ///< Whether both halves of a block have the same inputs and pages.
   };
   [[nodiscard]] virtual Method method() = 0;
 

@@ -264,7 +264,8 @@ Verdict Referee::compare(const Problem& problem, const Contender& a, const Conte
       }
     }
     const Stopwatch watch(verdict, "gate", options);
-    take(verdict, referee::gate(against, compiled, referee::derive_seed(seed, gate_purpose), options),
+    take(verdict,
+         referee::gate(against, compiled, referee::derive_seed(seed, gate_purpose), options),
          verdict.gate);
   });
 }

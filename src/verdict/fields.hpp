@@ -15,7 +15,8 @@ namespace ouroboros::verdict_json {
 template <class Record, class Bare>
 concept Is = std::same_as<std::remove_const_t<Record>, Bare>;
 
-/// Marks a key that verdicts of earlier versions do not have: without it a member keeps its default.
+/// Marks a key that verdicts of earlier versions do not have: without it a member keeps its
+/// default.
 struct Added {};
 inline constexpr Added added;
 

@@ -605,8 +605,8 @@ TEST_CASE("launches that take long to submit are gated, and too many for a gate 
   const auto executor = CudaExecutor::start(options());
   const OneCall call(count);
   for (const bool many : {false, true}) {
-    const auto race = executor->open_race(
-        {plan_of("scale"), plan_of(many ? "flood" : "straggle")}, call.arena());
+    const auto race =
+        executor->open_race({plan_of("scale"), plan_of(many ? "flood" : "straggle")}, call.arena());
     call.prepare(Placement::low);
     race->upload();
     const auto starved = [&] {

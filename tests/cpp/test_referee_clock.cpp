@@ -1,4 +1,5 @@
-// Comparing launch plans: blocks, estimators, guards and records, on a driver whose time is counted.
+// Comparing launch plans: blocks, estimators, guards and records, on a driver whose time is
+// counted.
 
 #include <ATen/ops/mul.h>
 
@@ -93,7 +94,8 @@ Verdict compared(const Contender& a, const Contender& b, timing::Mode mode = tim
 
 TEST_CASE("plans are compared cell by cell", "[referee]") {
   const CacheFolder folder;
-  const auto verdict = compared(plans("short", Manner::honest, 1, 1000), plans("long", Manner::honest, 2, 1000));
+  const auto verdict =
+      compared(plans("short", Manner::honest, 1, 1000), plans("long", Manner::honest, 2, 1000));
   INFO(verdict.to_json(1));
   REQUIRE(verdict.status == Status::ok);
   CHECK(verdict.candidate == "short");
@@ -124,7 +126,8 @@ TEST_CASE("plans are compared cell by cell", "[referee]") {
 
 TEST_CASE("the cost of a launch is subtracted from long kernels", "[referee]") {
   const CacheFolder folder;
-  const auto verdict = compared(plans("a", Manner::honest, 1, 99'000), plans("b", Manner::honest, 1, 199'000));
+  const auto verdict =
+      compared(plans("a", Manner::honest, 1, 99'000), plans("b", Manner::honest, 1, 199'000));
   INFO(verdict.to_json(1));
   REQUIRE(verdict.status == Status::ok);
   const auto& cell = verdict.timing.cells.at(0);
@@ -150,7 +153,8 @@ TEST_CASE("one look is all that a screen takes", "[referee]") {
 
 TEST_CASE("work that is left out at the second meeting is found", "[referee]") {
   const CacheFolder folder;
-  const auto verdict = compared(plans("lazy", Manner::lazy, 1, 1000), plans("honest", Manner::honest, 1, 1000));
+  const auto verdict =
+      compared(plans("lazy", Manner::lazy, 1, 1000), plans("honest", Manner::honest, 1, 1000));
   INFO(verdict.to_json(1));
   CHECK(verdict.status == Status::rejected);
   CHECK(verdict.findings.at(0).kind == "timed_output_wrong");
@@ -172,8 +176,8 @@ TEST_CASE("who is quicker at the second meeting remembers", "[referee]") {
 
 TEST_CASE("launches that are slow to submit cost blocks, and no verdict", "[referee]") {
   const CacheFolder folder;
-  const auto verdict =
-      compared(plans("straggler", Manner::straggle, 1, 50'000), plans("b", Manner::honest, 2, 50'000));
+  const auto verdict = compared(plans("straggler", Manner::straggle, 1, 50'000),
+                                plans("b", Manner::honest, 2, 50'000));
   INFO(verdict.to_json(1));
   REQUIRE(verdict.status == Status::ok);
   CHECK(verdict.timing.cells.at(0).submission == "gate");
@@ -182,15 +186,16 @@ TEST_CASE("launches that are slow to submit cost blocks, and no verdict", "[refe
 
 TEST_CASE("what cannot be replayed is no rival, and what is none is said", "[referee]") {
   const CacheFolder folder;
-  const auto verdict = compared(plans("a", Manner::honest, 1, 1000), plans("b", Manner::trap, 1, 1000));
+  const auto verdict =
+      compared(plans("a", Manner::honest, 1, 1000), plans("b", Manner::trap, 1, 1000));
   INFO(verdict.to_json(1));
   CHECK(verdict.status == Status::ok);
   CHECK(verdict.timing.cells.at(0).baselines.at(0).status == "unavailable");
   const Referee referee;
   const Contender host{"host", Candidate{"int x;", "host", "cpp"}};
-  CHECK_THROWS_WITH(static_cast<void>(referee.compare(
-                        doubling(), plans("a", Manner::honest, 1, 1000), host)),
-                    ContainsSubstring("only GPU candidates can be compared"));
+  CHECK_THROWS_WITH(
+      static_cast<void>(referee.compare(doubling(), plans("a", Manner::honest, 1, 1000), host)),
+      ContainsSubstring("only GPU candidates can be compared"));
 }
 
 TEST_CASE("the gate's processes differ in where their memory lies", "[referee]") {

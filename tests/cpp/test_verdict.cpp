@@ -373,11 +373,10 @@ TEST_CASE("a default verdict has the same keys") {
   }
   // What the sample has besides lies inside lists, or under the names of a table.
   for (const std::string& path : populated) {
-    const bool varies = contains(path, "[]") || path.starts_with(".timing.geomean_speedup.") ||
-                        path.starts_with(".provenance.stage_s.") ||
-                        path.starts_with(".timing.calibration.") ||
-                        path.starts_with(".timing.gpu_start.") ||
-                        path.starts_with(".timing.gpu_end.");
+    const bool varies =
+        contains(path, "[]") || path.starts_with(".timing.geomean_speedup.") ||
+        path.starts_with(".provenance.stage_s.") || path.starts_with(".timing.calibration.") ||
+        path.starts_with(".timing.gpu_start.") || path.starts_with(".timing.gpu_end.");
     CAPTURE(path);
     CHECK((varies || fresh.count(path) == 1));
   }

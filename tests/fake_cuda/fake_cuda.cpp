@@ -165,7 +165,8 @@ void gate(const Launch& launch) {
   device.ticket = launch.get<unsigned>(8);
 }
 
-/// Moving memory takes as long as there are words: 16 bytes of each stream in a tenth of a nanosecond.
+/// Moving memory takes as long as there are words: 16 bytes of each stream in a tenth of a
+/// nanosecond.
 void move(const Launch& launch) {
   device.microseconds += static_cast<double>(launch.get<std::uint64_t>(16)) * 1e-4;
 }
@@ -406,10 +407,10 @@ int cuDeviceGetUuid_v2(Uuid* uuid, int) {
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {
   const std::map<int, int> values = {
-      {attribute_multiprocessors, 2},  {attribute_l2_bytes, 1 << 20},
-      {attribute_capability_major, 9}, {attribute_capability_minor, 0},
-      {attribute_pageable_access, 0},  {attribute_shared_optin, 232448},
-      {attribute_virtual_memory, 1},   {attribute_memory_clock_khz, 1000000},
+      {attribute_multiprocessors, 2},   {attribute_l2_bytes, 1 << 20},
+      {attribute_capability_major, 9},  {attribute_capability_minor, 0},
+      {attribute_pageable_access, 0},   {attribute_shared_optin, 232448},
+      {attribute_virtual_memory, 1},    {attribute_memory_clock_khz, 1000000},
       {attribute_memory_bus_bits, 4096}};
   *value = values.at(attribute);
   return 0;

@@ -425,6 +425,7 @@ def test_every_flag_of_the_sources_has_a_meaning() -> None:
         found |= set(
             re.findall(r'(?:flags|fired)\.(?:push|emplace)_back\((?:fmt::format\()?"(\w+)', text)
         )
+        found |= set(re.findall(r'\bflag\([^;]*?, "(\w+)"\);', text, re.DOTALL))
     assert {"multimodal", "autocorrelated", "starved"} <= found
     assert found <= set(guards.MEANINGS)
 

@@ -113,10 +113,9 @@ void add_peak(const json& measured, Calibration& result) {
 Calibration calibration_from(const json& measured, const CudaDevice& device) {
   Calibration result;
   result.device = device.name;
-  result.driver_version = fmt::format("CUDA {}.{}", device.driver_version / 1000,
-                                      device.driver_version % 1000 / 10);
-  result.measured_at =
-      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  result.driver_version =
+      fmt::format("CUDA {}.{}", device.driver_version / 1000, device.driver_version % 1000 / 10);
+  result.measured_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   result.tick_ns = tick_ns(measured.at("tick_us"));
   for (const auto& [name, samples] : measured.at("launch_us").items()) {
     result.launch_us[name] = interval(samples);
@@ -137,8 +136,8 @@ Calibration calibration_from(const json& measured, const CudaDevice& device) {
   result.aa_speedup = same_against_same(measured.at("same_us"));
   add_peak(measured, result);
   // The flush reads twice the cache's size: the second of the sizes that were tried.
-  const double colder = result.flush_sizes.back().read_us.estimate /
-                        result.flush_sizes.at(1).read_us.estimate;
+  const double colder =
+      result.flush_sizes.back().read_us.estimate / result.flush_sizes.at(1).read_us.estimate;
   if (colder > 1 + warm_bound) {
     result.notes.push_back(
         fmt::format("behind a flush four times as long, a read of as much as the cache holds takes "

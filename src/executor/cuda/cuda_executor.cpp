@@ -54,8 +54,8 @@ json buffers_of(const DeviceArena& arena, std::size_t set) {
     const auto& buffer = arena.call().buffers[i];
     const auto bytes = buffer.bytes();
     const auto pages = (bytes + device_page - 1) / device_page * device_page;
-    result.push_back(
-        {arena.memory().offset(i, set), pages, bytes, pages - bytes, buffer.role == BufferRole::output});
+    result.push_back({arena.memory().offset(i, set), pages, bytes, pages - bytes,
+                      buffer.role == BufferRole::output});
   }
   return result;
 }
@@ -358,8 +358,8 @@ class Race final : public CudaRace {
       block.submission = static_cast<Submission>(one.at("submission").get<int>());
       one.at("arm").get_to(block.arm);
       for (const auto& sample : one.at("samples")) {
-        block.samples.push_back({sample.at(0), sample.at(1), sample.at(2), sample.at(3),
-                                 sample.at(4), sample.at(5)});
+        block.samples.push_back(
+            {sample.at(0), sample.at(1), sample.at(2), sample.at(3), sample.at(4), sample.at(5)});
       }
       lease_.settle(block.replay);
     }
@@ -443,7 +443,8 @@ class Executor final : public CudaExecutor {
 
   [[nodiscard]] Calibration calibrate() override {
     auto worker = pool_->take();
-    const auto reply = worker->ask({{"do", "calibrate"}}, grace + grace, pool_->options().cancelled);
+    const auto reply =
+        worker->ask({{"do", "calibrate"}}, grace + grace, pool_->options().cancelled);
     if (!reply) {
       throw Error(ErrorCode::executor_lost, "the CUDA executor does not answer");
     }

@@ -40,8 +40,8 @@ Misconduct misconduct_of(const PlanRefusal& refusal) {
 }  // namespace
 
 bool serves(std::string_view language) noexcept {
-  return language == "triton" || language == "python" || language == "cuda" ||
-         language == "ptx" || language == plan_language;
+  return language == "triton" || language == "python" || language == "cuda" || language == "ptx" ||
+         language == plan_language;
 }
 
 std::vector<DType> dtypes(const Problem& problem) {

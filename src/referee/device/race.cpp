@@ -297,8 +297,8 @@ class DeviceRace final : public Race {
     method_.bands.flush_tolerance = flush_tolerance;
     const auto begin = std::chrono::steady_clock::now();
     const auto costs = race_->launch_costs(launch_samples);
-    gpu_ms_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
-                   .count();
+    gpu_ms_ +=
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     const auto launch = timing::trimmed_interval(costs, timing.trim, interval_alpha);
     method_.handover_us = launch.estimate;
     const bool cold = options().cache == Cache::cold;  // A chain is.

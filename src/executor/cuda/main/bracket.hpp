@@ -11,8 +11,8 @@
 
 namespace ouroboros::cuda {
 
-/// Times work, by itself on a cold, clean cache: a flush, an event, the work, an event. That the host did not
-/// keep the device waiting in between is checked each time.
+/// Times work, by itself on a cold, clean cache: a flush, an event, the work, an event. That the
+/// host did not keep the device waiting in between is checked each time.
 class Bracket {
  public:
   explicit Bracket(Device& device, Cache cache = Cache::cold);

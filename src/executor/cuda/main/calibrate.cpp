@@ -19,8 +19,8 @@ constexpr std::size_t mebibyte = std::size_t{1} << 20;
 constexpr std::size_t probe_bytes = 8 * mebibyte;  ///< Of each side of a copy that fits the cache.
 constexpr unsigned threads = 256;
 constexpr unsigned blocks_each = 8;  ///< On a multiprocessor, of a kernel that stays.
-constexpr std::size_t curve_bytes[] = {mebibyte,       4 * mebibyte,   16 * mebibyte,
-                                       64 * mebibyte,  256 * mebibyte, 1024 * mebibyte};
+constexpr std::size_t curve_bytes[] = {mebibyte,      4 * mebibyte,   16 * mebibyte,
+                                       64 * mebibyte, 256 * mebibyte, 1024 * mebibyte};
 
 /// Memory to move, and what moves it.
 class Mover {
@@ -69,9 +69,9 @@ class Mover {
 
   /// The driver's own copy of half of `bytes`, which is read and written.
   std::size_t copy(std::size_t bytes) const {
-    device_.driver().check(device_.driver().cuMemcpyDtoDAsync(to_.begin(), from_.begin(), bytes / 2,
-                                                              device_.stream()),
-                           "the copy");
+    device_.driver().check(
+        device_.driver().cuMemcpyDtoDAsync(to_.begin(), from_.begin(), bytes / 2, device_.stream()),
+        "the copy");
     return bytes / 2 * 2;
   }
 
@@ -193,9 +193,9 @@ json calibrate(Device& device) {
     device.wait(Clock::now() + patience);
   }
   json result;
-  for (const auto& [name, submission] : {std::pair{"stream", Submission::stream},
-                                         std::pair{"gate", Submission::gate},
-                                         std::pair{"graph", Submission::graph}}) {
+  for (const auto& [name, submission] :
+       {std::pair{"stream", Submission::stream}, std::pair{"gate", Submission::gate},
+        std::pair{"graph", Submission::graph}}) {
     bracket.use(submission);
     result["launch_us"][name] = bracket.launch_costs(64);
     result["empty_us"][name] =
@@ -227,9 +227,8 @@ json calibrate(Device& device) {
   result["globaltimer_step_ns"] = timer_step_ns(device);
   result["curve"] = curve(device, bracket, mover, most);
   // The caller tosses the coins: here the order is the plain one, sample by sample.
-  result["same_us"] = repeat(device, bracket, 128, [&] {
-    mover.move({1, 1}, 64 * mebibyte, Mover::Cover::stay);
-  });
+  result["same_us"] =
+      repeat(device, bracket, 128, [&] { mover.move({1, 1}, 64 * mebibyte, Mover::Cover::stay); });
   result["memory_clock_khz"] = device.description().at("memory_clock_khz");
   result["memory_bus_bits"] = device.description().at("memory_bus_bits");
   return result;

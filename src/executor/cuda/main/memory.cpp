@@ -25,10 +25,7 @@ std::uint32_t fresh_pattern() {
 
 Memory::Memory(Device& device, Exchange& arena, const std::vector<ArenaBuffer>& buffers,
                const std::vector<const LaunchPlan*>& plans, bool high)
-    : device_(device),
-      arena_(arena),
-      plans_(plans),
-      high_(high) {
+    : device_(device), arena_(arena), plans_(plans), high_(high) {
   for (const auto& buffer : buffers) {
     auto range = std::make_unique<Range>(device, buffer.pages);
     const Address first_page = high ? range->end() - buffer.pages : range->begin();
@@ -228,8 +225,7 @@ std::optional<std::string> Memory::damage(std::size_t plan) {
   device_.upload(results_->begin(), found.data(), bytes);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     device_.launch("ouroboros_canary", device_.multiprocessors(), 1024, 0, parts[i].from,
-                   parts[i].to - parts[i].from, canary_,
-                   results_->begin() + i * sizeof found[0]);
+                   parts[i].to - parts[i].from, canary_, results_->begin() + i * sizeof found[0]);
   }
   device_.wait(Clock::now() + patience);
   driver.check(driver.cuMemcpyDtoH(found.data(), results_->begin(), bytes), "cuMemcpyDtoH");

@@ -92,7 +92,7 @@ class Memory {
   std::vector<Private> private_;
   std::vector<std::vector<State>> states_;
   std::vector<std::vector<std::unique_ptr<Range>>> kept_;  ///< By copy, then output.
-  std::unique_ptr<Range> results_;  ///< Of looking for damage.
+  std::unique_ptr<Range> results_;                         ///< Of looking for damage.
 };
 
 }  // namespace ouroboros::cuda

@@ -91,9 +91,7 @@ void Race::download(std::size_t arm) const {
 }
 
 void Race::check(const std::vector<Round>& rounds, const Chain& chain) const {
-  const auto refuse = [](const std::string& why) {
-    throw Error(ErrorCode::invalid_argument, why);
-  };
+  const auto refuse = [](const std::string& why) { throw Error(ErrorCode::invalid_argument, why); };
   if (!uploaded_) {
     refuse("a race has no inputs yet: upload them first");
   }
@@ -172,8 +170,8 @@ std::vector<Race::Block> Race::run(const std::vector<Round>& rounds, const Chain
     }
     block.submission = bracket_.submission();
     block.replay.wall = Clock::now() - begin;
-    // One sample may be a hiccup of this processor. Two are launches that take longer to submit than
-    // the device is busy before them: then all arms are submitted in the next way.
+    // One sample may be a hiccup of this processor. Two are launches that take longer to submit
+    // than the device is busy before them: then all arms are submitted in the next way.
     const auto starved = std::count_if(block.samples.begin(), block.samples.end(),
                                        [](const Sample& one) { return one.starved; });
     if (starved > 1) {
@@ -233,8 +231,7 @@ void Race::sample(const Turn& turn, Sample& result) {
   result.latency_us =
       (b.work_us - a.work_us) / static_cast<double>(turn.chain.more - turn.chain.fewer);
   result.flush_us = (a.flush_us + b.flush_us) / 2;
-  result.span_us =
-      -(a.waited_us + b.waited_us) - (a.work_us + b.work_us + a.flush_us + b.flush_us);
+  result.span_us = -(a.waited_us + b.waited_us) - (a.work_us + b.work_us + a.flush_us + b.flush_us);
   result.starved = a.starved || b.starved;
   if (result.latency_us <= 0) {
     // One of the two was disturbed by more than a whole chain takes: no time at all.

@@ -42,9 +42,9 @@ class Race {
     std::size_t more = 0;
   };
 
-  /// `sets`: the buffers of each set. `cache`: what runs find in it. `padding`: bytes that are taken before all others, so that
-  /// these lie elsewhere. Throws `LoadFailure`, and `Error{invalid_argument}` for plans of different
-  /// signatures.
+  /// `sets`: the buffers of each set. `cache`: what runs find in it. `padding`: bytes that are
+  /// taken before all others, so that these lie elsewhere. Throws `LoadFailure`, and
+  /// `Error{invalid_argument}` for plans of different signatures.
   Race(Device& device, std::unique_ptr<Exchange> arena,
        const std::vector<std::vector<ArenaBuffer>>& sets, std::vector<LaunchPlan> arms,
        std::size_t padding, Cache cache);

@@ -269,7 +269,7 @@ class Calibration(_Record):
     """The smallest step of an event's time in nanoseconds."""
     launch_us: dict[str, Interval]
     """What a launch adds to a kernel of ten microseconds, in microseconds, by submission."""
-    empty_us: dict[str, Interval] = {}
+    empty_us: dict[str, Interval]
     """All of an empty kernel's time between events in microseconds, by submission."""
     flush_us: Interval
     """Time of one pass of the clean flush in microseconds."""

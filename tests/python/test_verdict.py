@@ -74,7 +74,7 @@ def later_keys() -> list[tuple[str, str]]:
         "clock_mhz blocks_void gpu_ms as_called_us"
     )
     baseline = "speedup_raw block_log_ratios memory as_called_us as_called_speedup"
-    names = {"timing": "calibration gpu_start gpu_end", "cells": cell, "baselines": baseline}
+    names = {"timing": "cache calibration gpu_start gpu_end", "cells": cell, "baselines": baseline}
     return [(container, key) for container, keys in names.items() for key in keys.split()]
 
 

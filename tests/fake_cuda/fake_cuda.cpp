@@ -443,9 +443,15 @@ int cuMemGetAllocationGranularity(std::size_t* bytes, const AllocationProperties
 }
 int cuMemAddressReserve(Address* address, std::size_t bytes, std::size_t, Address hint,
                         std::uint64_t) {
-  const int fixed = hint != 0 ? MAP_FIXED_NOREPLACE : 0;
-  void* range = mmap(reinterpret_cast<void*>(hint), bytes, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
+  const auto reserve = [bytes](Address at, int flags) {
+    return mmap(reinterpret_cast<void*>(at), bytes, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+  };
+  // A wish is no more than that: where it cannot be granted, a driver takes another place.
+  void* range = reserve(hint, hint != 0 ? MAP_FIXED_NOREPLACE : 0);
+  if (range == MAP_FAILED && hint != 0) {
+    range = reserve(0, 0);
+  }
   *address = reinterpret_cast<Address>(range);
   return range == MAP_FAILED ? status_out_of_memory : 0;
 }

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "ouroboros/api.hpp"
+#include "ouroboros/cache.hpp"
 #include "ouroboros/calibration.hpp"
 #include "ouroboros/device_arena.hpp"
 #include "ouroboros/executor.hpp"
 #include "ouroboros/gpu_state.hpp"
 #include "ouroboros/launch_plan.hpp"
 #include "ouroboros/limits.hpp"
-#include "ouroboros/options.hpp"
 
 /// Replays launch plans on an NVIDIA GPU, in a process of its own that runs no code of the
 /// candidate's on the host. Nothing here links the CUDA driver or needs its headers.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ouroboros/api.hpp"
+#include "ouroboros/cache.hpp"
 #include "ouroboros/dtype.hpp"
 #include "ouroboros/limits.hpp"
 #include "ouroboros/timing.hpp"
@@ -17,15 +18,6 @@
 namespace ouroboros {
 
 class Tracer;
-
-/// What the L2 cache of a GPU holds when a timed call begins.
-enum class Cache : std::uint8_t {
-  cold,   ///< Nothing of the call's, and nothing that waits to be written: what is reported.
-  dirty,  ///< Nothing of the call's, but lines to be written back, as after another kernel.
-  hot,    ///< What the same call left.
-};
-
-[[nodiscard]] OUROBOROS_API std::string_view to_string(Cache cache) noexcept;
 
 /// How far to judge.
 enum class Stage : std::uint8_t {

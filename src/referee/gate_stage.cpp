@@ -28,8 +28,7 @@ std::optional<timing::GateRun> run_once(Race& race, std::size_t baseline_index,
   if (race.failure()) {
     return std::nullopt;
   }
-  const auto method = race.method();
-  const double offset = method.offset_us.estimate;
+  const double offset = race.method().offset_us.estimate;
   Options within = options;
   within.timing = plan;
   Recording recording(race, within);

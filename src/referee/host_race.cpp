@@ -34,9 +34,9 @@ std::shared_ptr<const Arena> HostRace::lay_out() {
 }
 
 std::size_t HostRace::add(std::unique_ptr<Session> session, std::size_t baseline) {
-  results_.push_back({arms_.size(), session != nullptr, clones(outputs())});
-  arms_.push_back({std::move(session), baseline});
-  return arms_.size() - 1;
+  const bool candidate = session != nullptr;
+  arms_.push_back({std::move(session), baseline, clones(outputs())});
+  return enter(candidate);
 }
 
 std::size_t HostRace::add_candidate() {
@@ -65,6 +65,9 @@ void HostRace::warm_up() {
   for (int round = 0; round < warm_up_rounds && !failure(); ++round) {
     run_half(everyone, round == 0, samples);
   }
+  Method method;
+  method.handover_us = measure_handover();
+  set_method(std::move(method));
 }
 
 std::vector<timing::Block> HostRace::run_some(std::size_t) {
@@ -86,9 +89,9 @@ void HostRace::run_half(std::span<const std::size_t> order, bool closely,
     return;
   }
   const auto& eager = eager_outputs();
-  for (const auto& result : results_) {
-    if (result.candidate) {
-      check_outputs(drawn, eager, result.outputs, closely);
+  for (const auto& arm : arms_) {
+    if (arm.session) {
+      check_outputs(drawn, eager, arm.outputs, closely);
     }
   }
 }
@@ -102,7 +105,7 @@ void HostRace::run_arms(std::span<const std::size_t> order, std::uint64_t seed,
   };
   eager_ran_ = false;
   for (const std::size_t number : order) {
-    const auto& arm = arms_[number];
+    auto& arm = arms_[number];
     arena_->poison_outputs(0, Placement::low, derive_seed(seed, number));
     if (!arm.session) {
       sampled(number, microseconds(baselines_.run(arm.baseline).elapsed));
@@ -119,7 +122,7 @@ void HostRace::run_arms(std::span<const std::size_t> order, std::uint64_t seed,
     // Kept for every arm, though only candidates' are looked at: the next one meets the same
     // caches.
     for (std::size_t i = 0; i < outputs().size(); ++i) {
-      copy_bytes(outputs()[i], results_[number].outputs[i]);
+      copy_bytes(outputs()[i], arm.outputs[i]);
     }
   }
 }
@@ -141,14 +144,12 @@ const Tensors& HostRace::eager_outputs() {
   return baselines_.eager_outputs();
 }
 
-Race::Method HostRace::method() {
+double HostRace::measure_handover() {
   std::vector<double> times;
   for (int i = 0; i < handover_samples; ++i) {
     times.push_back(microseconds(baselines_.nothing().elapsed));
   }
-  Method method;
-  method.handover_us = timing::trimmed_mean(times, options().timing.trim).mean;
-  return method;
+  return timing::trimmed_mean(times, options().timing.trim).mean;
 }
 
 }  // namespace ouroboros::referee

@@ -21,13 +21,11 @@ class HostRace final : public Race {
     return baselines_.entries();
   }
   void warm_up() override;
-  [[nodiscard]] Method method() override;
   [[nodiscard]] bool exclusive() const noexcept override { return lease_ && lease_->exclusive(); }
 
  private:
   std::vector<timing::Block> run_some(std::size_t most) override;
   void run_alone(std::size_t arm, std::uint64_t seed) override;
-  [[nodiscard]] const std::vector<Result>& results() const noexcept override { return results_; }
 
   /// Fresh inputs, then one sample of each arm in `order`.
   void run_half(std::span<const std::size_t> order, bool closely,
@@ -40,9 +38,13 @@ class HostRace final : public Race {
 
   std::size_t add(std::unique_ptr<Session> session, std::size_t baseline);
 
+  /// What an empty call costs.
+  double measure_handover();
+
   struct Arm {
     std::unique_ptr<Session> session;  ///< Of a candidate; empty for a baseline.
     std::size_t baseline = 0;
+    Tensors outputs;  ///< What it left in its last sample.
   };
 
   std::shared_ptr<const Arena> lay_out();
@@ -51,7 +53,6 @@ class HostRace final : public Race {
   std::shared_ptr<const Arena> arena_;
   Baselines baselines_;
   std::vector<Arm> arms_;
-  std::vector<Result> results_;
   bool eager_ran_ = false;               ///< On the inputs that the arena holds now.
   std::optional<ProcessorLease> lease_;  ///< From warm-up on: preparing baselines may take long.
 };

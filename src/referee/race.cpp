@@ -63,20 +63,25 @@ void Race::use(Tensors inputs, Tensors outputs) {
 
 Race::~Race() = default;
 
+std::size_t Race::enter(bool candidate) {
+  candidates_.push_back(candidate);
+  return candidates_.size() - 1;
+}
+
 void Race::probe() {
   auto spec = model_.spec;
   spec.seed = derive_seed(seed_, probe_purpose + probes_++);
   spec.family = "patchwork";
   const auto where = judge::place_of(inputs_);
   const auto one = draw_case([&] { return judge::realise(problem_, spec, where); });
-  for (const auto& result : results()) {
-    if (!result.candidate || failure_) {
+  for (std::size_t arm = 0; arm < arms() && !failure_; ++arm) {
+    if (!is_candidate(arm)) {
       continue;
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       copy_bytes(one.inputs[i], inputs_[i]);
     }
-    run_alone(result.arm, spec.seed);
+    run_alone(arm, spec.seed);
     if (!failure_) {
       check_against_oracle(one, outputs_);
     }
@@ -109,8 +114,7 @@ std::vector<timing::Block> Race::run_blocks(std::size_t most) {
 
 std::vector<std::size_t> Race::next_order() {
   if (!order_) {
-    order_ =
-        std::make_unique<timing::BlockOrder>(results().size(), derive_seed(seed_, order_purpose));
+    order_ = std::make_unique<timing::BlockOrder>(arms(), derive_seed(seed_, order_purpose));
   }
   return order_->next();
 }

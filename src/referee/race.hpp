@@ -56,18 +56,21 @@ class Race {
   };
   [[nodiscard]] const std::optional<Failure>& failure() const noexcept { return failure_; }
 
-  /// How blocks are measured: known after warm-up.
+  /// How blocks are measured.
   struct Method {
     std::string estimator;       ///< See TimedCell.
-    std::string submission;      ///< See TimedCell.
-    double handover_us = 0.0;    ///< What an empty call or launch costs an arm.
+    double handover_us = 0.0;    ///< What an empty call or a launch costs an arm.
     timing::Interval offset_us;  ///< What is to be subtracted from every sample for it.
     timing::Bands bands;         ///< For blocks that count.
     timing::Interval
         bracket_us;            ///< Of the first candidate, a whole launch; where samples are not.
     bool same_inputs = false;  ///< Whether both halves of a block have the same inputs and pages.
   };
-  [[nodiscard]] virtual Method method() = 0;
+  /// Decided in warm-up.
+  [[nodiscard]] const Method& method() const noexcept { return method_; }
+
+  /// How launches reach the device, so far: see TimedCell. Empty on the host.
+  [[nodiscard]] virtual std::string submission() const { return ""; }
 
   /// Whether nobody else times on what the arms run on.
   [[nodiscard]] virtual bool exclusive() const noexcept = 0;
@@ -98,19 +101,16 @@ class Race {
   /// inputs into it. Call once, first.
   void use(Tensors inputs, Tensors outputs);
 
-  struct Result {
-    std::size_t arm = 0;
-    bool candidate = false;
-    Tensors outputs;  ///< What the arm left in its last sample.
-  };
+  /// Registers an arm. Returns its number.
+  std::size_t enter(bool candidate);
+  [[nodiscard]] std::size_t arms() const noexcept { return candidates_.size(); }
+  [[nodiscard]] bool is_candidate(std::size_t arm) const { return candidates_.at(arm); }
 
   /// What `run_blocks` does, but for cancelling.
   virtual std::vector<timing::Block> run_some(std::size_t most) = 0;
 
   /// One run of arm `arm` on what `inputs()` holds now, untimed. Leaves its outputs in `outputs()`.
   virtual void run_alone(std::size_t arm, std::uint64_t seed) = 0;
-
-  [[nodiscard]] virtual const std::vector<Result>& results() const noexcept = 0;
 
   /// The arms of the next block.
   [[nodiscard]] std::vector<std::size_t> next_order();
@@ -135,6 +135,7 @@ class Race {
   /// what is looked for is a computation that went wrong, not its rounding.
   [[nodiscard]] bool is_right(const std::function<void()>& run);
 
+  void set_method(Method method) { method_ = std::move(method); }
   void count_sample() noexcept { ++samples_total_; }
   void fail(Status status, Finding finding);
 
@@ -163,6 +164,8 @@ class Race {
   std::vector<Call> calls_;
   Tensors inputs_;
   Tensors outputs_;
+  std::vector<bool> candidates_;  ///< Of each arm: whether it is one.
+  Method method_;
   std::vector<double> gross_error_;  ///< Of each output: no honest result is this far from eager's.
   std::unique_ptr<timing::BlockOrder> order_;
   std::optional<Failure> failure_;

@@ -82,13 +82,14 @@ void add_limits(const Race& race, const Calibration& calibration, TimedCell& cel
 }
 
 /// What is said of the candidate's own samples.
-void describe(Race& race, const Race::Method& method, const Recording& recording,
-              std::size_t candidate, const timing::Plan& plan, TimedCell& cell) {
+void describe(const Race& race, const Recording& recording, std::size_t candidate,
+              const timing::Plan& plan, TimedCell& cell) {
+  const auto& method = race.method();
   const auto& blocks = recording.blocks();
   const double offset = method.offset_us.estimate;
   cell.handover_us = method.handover_us;
   cell.estimator = method.estimator;
-  cell.submission = race.method().submission;
+  cell.submission = race.submission();
   cell.variant = race.variant();
   cell.latency_us = timing::latency(blocks, candidate, offset, plan.trim, interval_alpha);
   cell.bracket_us = method.estimator == "slope"
@@ -179,10 +180,9 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
     return cell;
   }
   const auto before = race.gpu_state();
-  const auto method = race.method();
   std::vector<Comparison> comparisons;
   for (const auto& opponent : opponents) {
-    comparisons.emplace_back(candidate, opponent.arm, method, options,
+    comparisons.emplace_back(candidate, opponent.arm, race.method(), options,
                              derive_seed(seed, sign_flip_purpose));
   }
   Recording recording(race, options);
@@ -201,7 +201,7 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
     throw;
   }
   keep();
-  describe(race, method, recording, candidate, options.timing, cell);
+  describe(race, recording, candidate, options.timing, cell);
   for (std::size_t i = 0; i < opponents.size(); ++i) {
     comparisons[i].report(recording, cell.baselines[opponents[i].index], cell.flags, findings);
   }

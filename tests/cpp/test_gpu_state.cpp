@@ -14,6 +14,7 @@
 
 #include "catch.hpp"
 #include "cuda_plans.hpp"
+#include "fake_nvml.hpp"
 #include "ouroboros/error.hpp"
 #include "processes.hpp"
 #include "sandbox/process.hpp"
@@ -25,31 +26,6 @@ namespace {
 
 constexpr std::int64_t count = 1000;
 using Names = std::vector<std::string>;
-
-/// Which NVML executors load, and what it says, while this lives.
-class FakeNvml {
- public:
-  explicit FakeNvml(const std::string& library = OUROBOROS_GOOD_FAKE_NVML)
-      : path_("/dev/shm/ouroboros-fake-nvml-" + std::to_string(getpid())) {
-    setenv("OUROBOROS_LIBNVML", library.c_str(), 1);
-    std::ofstream(path_, std::ios::trunc).flush();
-  }
-  ~FakeNvml() {
-    unsetenv("OUROBOROS_LIBNVML");
-    std::filesystem::remove(path_);
-  }
-  FakeNvml(const FakeNvml&) = delete;
-  FakeNvml& operator=(const FakeNvml&) = delete;
-
-  /// Of lines with one name the last counts; processes add up.
-  FakeNvml& say(const std::string& name, long long value) {
-    std::ofstream(path_, std::ios::app) << name << ' ' << value << '\n';
-    return *this;
-  }
-
- private:
-  std::string path_;
-};
 
 std::unique_ptr<CudaExecutor> start() {
   CudaOptions options;

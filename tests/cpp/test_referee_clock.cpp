@@ -3,6 +3,7 @@
 
 #include <ATen/ops/mul.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -12,20 +13,22 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "fake_nvml.hpp"
 #include "ouroboros/plan.hpp"
 #include "ouroboros/referee.hpp"
 
 using namespace ouroboros;
+using ouroboros_test::FakeNvml;
 
 namespace {
 
 /// Calibrations of the fake GPU are kept in a folder of this test's.
 class CacheFolder {
  public:
-  CacheFolder() {
+  explicit CacheFolder(const char* driver = OUROBOROS_GOOD_FAKE_CUDA) {
     REQUIRE(mkdtemp(folder_.data()) != nullptr);
     setenv("OUROBOROS_CACHE", folder_.c_str(), 1);
-    setenv("OUROBOROS_LIBCUDA", OUROBOROS_GOOD_FAKE_CUDA, 1);
+    setenv("OUROBOROS_LIBCUDA", driver, 1);
   }
   ~CacheFolder() {
     unsetenv("OUROBOROS_CACHE");
@@ -33,6 +36,8 @@ class CacheFolder {
   }
   CacheFolder(const CacheFolder&) = delete;
   CacheFolder& operator=(const CacheFolder&) = delete;
+
+  [[nodiscard]] std::filesystem::path path() const { return folder_; }
 
  private:
   std::string folder_ = "/tmp/ouroboros-test-XXXXXX";
@@ -49,7 +54,7 @@ Problem doubling() {
 }
 
 /// How the fake driver's kernel behaves: see scale_in_a_manner there.
-enum class Manner : std::uint32_t { honest, lazy, straggle, trap, quick };
+enum class Manner : std::uint32_t { honest, lazy, straggle, trap, quick, wobble, crowded };
 
 PlanImage image() {
   std::ifstream file(OUROBOROS_SOURCE_DIR "/tests/data/cubin/cuda13_sm_90.cubin", std::ios::binary);
@@ -84,10 +89,13 @@ Contender plans(const std::string& name, Manner manner, int launches, std::uint3
           }};
 }
 
-Verdict compared(const Contender& a, const Contender& b, timing::Mode mode = timing::Mode::decide) {
-  Options options;
-  options.mode = mode;
+Verdict compared(const Contender& a, const Contender& b, const Options& options = {}) {
   return Referee(options).compare(doubling(), a, b);
+}
+
+bool has_flag(const Verdict& verdict, const std::string& flag) {
+  const auto& flags = verdict.timing.cells.at(0).flags;
+  return std::find(flags.begin(), flags.end(), flag) != flags.end();
 }
 
 }  // namespace
@@ -144,7 +152,9 @@ TEST_CASE("the cost of a launch is subtracted from long kernels", "[referee]") {
 TEST_CASE("one look is all that a screen takes", "[referee]") {
   const CacheFolder folder;
   const auto same = plans("same", Manner::honest, 1, 99'000);
-  const auto verdict = compared(same, same, timing::Mode::screen);
+  Options options;
+  options.mode = timing::Mode::screen;
+  const auto verdict = compared(same, same, options);
   INFO(verdict.to_json(1));
   CHECK(verdict.timing.mode == "screen");
   CHECK(verdict.timing.cells.at(0).baselines.at(0).blocks == 16);
@@ -210,4 +220,83 @@ TEST_CASE("the gate's processes differ in where their memory lies", "[referee]")
   CHECK(verdict.gate.passed);
   CHECK(verdict.gate.baseline == "b");
   CHECK(verdict.gate.speedup.estimate == Approx(110.0 / 100.0).epsilon(0.01));
+}
+
+TEST_CASE("on a GPU that others fill there are fewer sets, and a verdict", "[referee]") {
+  const CacheFolder folder(OUROBOROS_CROWDED_FAKE_CUDA);
+  Options options;
+  options.limits.replay_seconds = 7;  // Other limits want another executor: one with that driver.
+  const auto verdict = compared(plans("short", Manner::honest, 1, 1000),
+                                plans("long", Manner::honest, 2, 1000), options);
+  INFO(verdict.to_json(1));
+  REQUIRE(verdict.status == Status::ok);
+  const auto& cell = verdict.timing.cells.at(0);
+  CHECK(cell.estimator != "slope");  // Chains want twenty sets.
+  CHECK(cell.baselines.at(0).decision == "faster");
+}
+
+TEST_CASE("a GPU that does not hold still gives no verdict, and leaves its trace", "[referee]") {
+  const CacheFolder folder;
+  Options options;
+  options.traces = folder.path() / "traces";
+  const auto verdict = compared(plans("a", Manner::crowded, 1, 99'000),
+                                plans("b", Manner::honest, 1, 99'000), options);
+  INFO(verdict.to_json(1));
+  CHECK(verdict.status == Status::infrastructure_error);
+  REQUIRE(verdict.findings.size() == 1);
+  CHECK(verdict.findings[0].kind == "unstable");
+  CHECK_THAT(verdict.findings[0].evidence, ContainsSubstring("by their flush"));
+  std::size_t traces = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(options.traces)) {
+    traces += entry.file_size() > 1000 ? 1 : 0;
+  }
+  CHECK(traces == 1);
+}
+
+TEST_CASE("a hot cache is timed without chains, and too short a run is said to be", "[referee]") {
+  const CacheFolder folder;
+  Options options;
+  options.cache = Cache::hot;
+  const auto verdict =
+      compared(plans("a", Manner::honest, 1, 100), plans("b", Manner::honest, 2, 100), options);
+  INFO(verdict.to_json(1));
+  REQUIRE(verdict.status == Status::ok);
+  CHECK(verdict.timing.cache == "hot");
+  CHECK(verdict.timing.cells.at(0).estimator == "raw");
+  CHECK(has_flag(verdict, "launch_bound"));
+}
+
+TEST_CASE("outputs that differ from run to run are said to", "[referee]") {
+  const CacheFolder folder;
+  const auto verdict =
+      compared(plans("a", Manner::wobble, 1, 1000), plans("b", Manner::honest, 1, 1000));
+  INFO(verdict.to_json(1));
+  REQUIRE(verdict.status == Status::ok);
+  CHECK(has_flag(verdict, "not_deterministic"));
+  CHECK_FALSE(
+      has_flag(compared(plans("a", Manner::honest, 1, 1000), plans("b", Manner::wobble, 1, 1000)),
+               "not_deterministic"));
+}
+
+TEST_CASE("a GPU that slows itself down, or is shared, is said to", "[referee]") {
+  const CacheFolder folder;
+  FakeNvml nvml;
+  Options options;
+  options.limits.replay_seconds = 8;  // Other limits want another executor: one with that NVML.
+  const auto verdict_of = [&] {
+    return compared(plans("a", Manner::honest, 1, 99'000), plans("b", Manner::honest, 1, 99'000),
+                    options);
+  };
+  const auto quiet = verdict_of();
+  INFO(quiet.to_json(1));
+  REQUIRE(quiet.timing.gpu_end.has_value());
+  CHECK(quiet.timing.gpu_end->sm_clock_mhz == 1755);
+  CHECK_FALSE(has_flag(quiet, "slowdown:sw_power_cap"));
+  CHECK_FALSE(has_flag(quiet, "gpu_shared"));
+  constexpr int power_cap = 0x4;
+  nvml.say("reasons", power_cap).say("process", 1);
+  const auto slow = verdict_of();
+  CHECK(has_flag(slow, "slowdown:sw_power_cap"));
+  CHECK(has_flag(slow, "gpu_shared"));
+  CHECK(slow.timing.gpu_end->slowdowns == std::vector<std::string>{"sw_power_cap"});
 }

@@ -18,6 +18,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "executor/cuda/driver.hpp"
@@ -25,6 +26,9 @@
 
 #ifndef FAKE_CUDA_VERSION
 #define FAKE_CUDA_VERSION 13000
+#endif
+#ifndef FAKE_CUDA_FREE_MIB
+#define FAKE_CUDA_FREE_MIB 1024
 #endif
 
 using namespace ouroboros::cuda;
@@ -37,6 +41,7 @@ namespace {
 
 constexpr std::size_t granule = std::size_t{2} << 20;
 constexpr std::size_t memory_bytes = std::size_t{1} << 30;
+constexpr std::size_t free_bytes = std::size_t{FAKE_CUDA_FREE_MIB} << 20;  // Others have the rest.
 constexpr std::uint64_t map_bit = std::uint64_t{1} << 21;
 constexpr int invalid_value = 1;
 constexpr int not_found = 500;
@@ -89,6 +94,7 @@ struct Device {
   bool hangs = false;
   std::size_t used = 0;
   double microseconds = 0;
+  double traffic = 0;  // Of others, on the memory's bus: so much longer the next flush takes.
   unsigned long recorded = 0;
   unsigned long finished = 0;
   unsigned long enqueued = 0;
@@ -170,6 +176,8 @@ void gate(const Launch& launch) {
 void move(const Launch& launch) {
   device.microseconds += static_cast<double>(launch.get<std::uint64_t>(16)) * 1e-4;
 }
+
+void read(const Launch&) { device.microseconds += std::exchange(device.traffic, 0.0); }
 
 void spin(const Launch& launch) {
   device.microseconds += static_cast<double>(launch.get<std::uint64_t>(0)) * 1e-3;
@@ -286,9 +294,25 @@ void flood(const Launch& launch) {
   }
 }
 
+/// Is right, but not to the bit, and not the same each time.
+void wobble(const Launch& launch) {
+  static std::uint32_t calls = 0;
+  scale(launch);
+  auto* first = launch.get<std::uint32_t*>(8);
+  *first ^= ++calls & 1U;
+}
+
+/// Meets others on the memory's bus now and then.
+void crowded(const Launch& launch) {
+  static unsigned calls = 0;
+  scale(launch);
+  device.traffic = ++calls % 5 == 0 ? 50.0 : 0.0;
+}
+
 /// As the audit wants kernels that a cubin has, this one has several manners: its last parameter.
 void scale_in_a_manner(const Launch& launch) {
-  constexpr void (*manners[])(const Launch&) = {scale, lazy, straggle, trap, quick};
+  constexpr void (*manners[])(const Launch&) = {scale, lazy,   straggle, trap,
+                                                quick, wobble, crowded};
   manners[launch.get<std::uint32_t>(20)](launch);
 }
 
@@ -323,7 +347,7 @@ void crash(const Launch&) { kill(getpid(), SIGKILL); }
 
 void nothing(const Launch&) {}
 
-const std::map<std::string, void (*)(const Launch&)> kernels = {{"ouroboros_read", nothing},
+const std::map<std::string, void (*)(const Launch&)> kernels = {{"ouroboros_read", read},
                                                                 {"ouroboros_compare", compare},
                                                                 {"ouroboros_canary", canary},
                                                                 {"ouroboros_scrub", nothing},
@@ -432,8 +456,8 @@ int cuCtxSetCurrent(ContextHandle) { return 0; }
 int cuCtxSetLimit(int, std::size_t) { return 0; }
 int cuCtxSynchronize() { return device.status; }
 int cuCtxResetPersistingL2Cache() { return device.status; }
-int cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total) {
-  *free_bytes = memory_bytes - device.used;
+int cuMemGetInfo_v2(std::size_t* available, std::size_t* total) {
+  *available = free_bytes - device.used;
   *total = memory_bytes;
   return 0;
 }
@@ -463,7 +487,7 @@ int cuMemCreate(PhysicalHandle* handle, std::size_t bytes, const AllocationPrope
   if (bytes % granule != 0) {
     return invalid_value;
   }
-  if (bytes > memory_bytes - device.used) {
+  if (bytes > free_bytes - device.used) {
     return status_out_of_memory;
   }
   const int file = memfd_create("fake-device-memory", MFD_CLOEXEC);

@@ -473,18 +473,6 @@ void own_process(std::int64_t pid, bool own) {
       : sandbox::remove_leader(static_cast<pid_t>(pid));
 }
 
-std::string_view to_string(Cache cache) noexcept {
-  switch (cache) {
-    case Cache::cold:
-      return "cold";
-    case Cache::dirty:
-      return "dirty";
-    case Cache::hot:
-      return "hot";
-  }
-  return "unknown";
-}
-
 std::string_view to_string(Submission submission) noexcept {
   switch (submission) {
     case Submission::stream:

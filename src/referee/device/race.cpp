@@ -31,8 +31,9 @@ constexpr double chain_below_us = 12.0;
 /// left as it was measured.
 constexpr double least_over_launch = 2.0;
 
-/// Of the memory that sets may take: a share of what is free, and so much in all.
-constexpr std::uint64_t free_share = 4;
+/// Of the memory that sets may take: a share of the GPU's, and so much in all. Where others hold
+/// most of it there are fewer sets: see `with_memory_for`.
+constexpr std::uint64_t memory_share = 4;
 constexpr std::uint64_t most_set_bytes = std::uint64_t{8} << 30;
 
 /// On the host every set is copied to the device and back.
@@ -71,6 +72,7 @@ class DeviceRace final : public Race {
         context_(context),
         shared_(shared.has_value()),
         memory_(calls()[0], options, shared, sets_for(calls()[0], problem, options, shared)) {
+    sets_ = memory_.sets();
     use(memory_.tensors(0).inputs, memory_.tensors(0).outputs);
     gpu.reset();  // Tracing needs no GPU and may take long.
     const PlanRequest request{spec.dtype, spec.axes, calls()[0].buffers};
@@ -121,14 +123,15 @@ class DeviceRace final : public Race {
     }
     chosen_ = fastest(variants_);
     std::vector<LaunchPlan> plans;
-    for (const auto& arm : arms_) {
-      const auto& all = arm.candidate ? variants_ : plans_[arm.baseline];
-      plans.push_back(all[arm.candidate ? chosen_ : fastest(all)]);
+    for (std::size_t arm = 0; arm < arms(); ++arm) {
+      const auto& all = plans_of(arm);
+      plans.push_back(all[is_candidate(arm) ? chosen_ : fastest(all)]);
     }
     if (failure()) {
       return;
     }
-    race_ = opened(std::move(plans), {0, memory_.sets(), padding(), this->options().cache});
+    race_ = with_memory_for(
+        sets_, [&] { return opened(plans, {0, sets_, padding(), this->options().cache}); });
     if (!race_) {
       return;
     }
@@ -143,9 +146,8 @@ class DeviceRace final : public Race {
     }
   }
 
-  [[nodiscard]] Method method() override {
-    method_.submission = to_string(submission_);
-    return method_;
+  [[nodiscard]] std::string submission() const override {
+    return std::string(to_string(submission_));
   }
   [[nodiscard]] double gpu_ms() const noexcept override { return gpu_ms_; }
   [[nodiscard]] std::optional<GpuState> gpu_state() override { return race_->state(); }
@@ -159,7 +161,7 @@ class DeviceRace final : public Race {
     if (!shared_) {
       fired.emplace_back("judged_on_host");
     }
-    if (method_.estimator == "raw") {
+    if (method().estimator == "raw") {
       fired.emplace_back("launch_bound");
     }
     if (unstable_ > 0) {
@@ -169,11 +171,6 @@ class DeviceRace final : public Race {
   }
 
  private:
-  struct Arm {
-    bool candidate = false;
-    std::size_t baseline = 0;
-  };
-
   /// How many sets there is memory for. Each is in the arena and in the executor, where every arm's
   /// outputs are kept besides.
   static std::size_t sets_for(const Call& call, const Problem& problem, const Options& options,
@@ -183,7 +180,7 @@ class DeviceRace final : public Race {
     for (const auto& buffer : call.buffers) {
       bytes += buffer.bytes() * (buffer.role == BufferRole::output ? 3 + arms : 2);
     }
-    const auto room = std::min(Gpu::describe(options).memory_bytes / free_share, most_set_bytes);
+    const auto room = std::min(Gpu::describe(options).memory_bytes / memory_share, most_set_bytes);
     const auto most = shared ? most_sets : most_sets_on_host;
     return std::clamp<std::size_t>(room / std::max<std::uint64_t>(bytes, 1), 1, most);
   }
@@ -198,9 +195,8 @@ class DeviceRace final : public Race {
   }
 
   std::size_t add(bool candidate, std::size_t baseline) {
-    results_.push_back({arms_.size(), candidate, {}});
-    arms_.push_back({candidate, baseline});
-    return arms_.size() - 1;
+    baseline_of_.push_back(baseline);
+    return enter(candidate);
   }
 
   /// Runs every baseline once, by itself: a plan that faults, or that computes something else than
@@ -284,38 +280,40 @@ class DeviceRace final : public Race {
   void choose_method(const std::vector<timing::Block>& blocks) {
     const auto& timing = options().timing;
     double shortest = std::numeric_limits<double>::infinity();
-    for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+    Method method;
+    for (std::size_t arm = 0; arm < arms(); ++arm) {
       const auto latency = timing::latency(blocks, arm, 0.0, timing.trim, interval_alpha);
       shortest = std::min(shortest, latency.estimate);
-      if (arms_[arm].candidate && method_.bracket_us.estimate == 0) {
-        method_.bracket_us = latency;
+      if (is_candidate(arm) && method.bracket_us.estimate == 0) {
+        method.bracket_us = latency;
       }
     }
-    method_.same_inputs = true;
+    method.same_inputs = true;
     // Learnt: it depends on what lies in this process. On an H200 it varies by a tenth.
-    method_.bands.flush_us = 0;
-    method_.bands.flush_tolerance = flush_tolerance;
+    method.bands.flush_us = 0;
+    method.bands.flush_tolerance = flush_tolerance;
     const auto begin = std::chrono::steady_clock::now();
     const auto costs = race_->launch_costs(launch_samples);
     gpu_ms_ +=
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     const auto launch = timing::trimmed_interval(costs, timing.trim, interval_alpha);
-    method_.handover_us = launch.estimate;
+    method.handover_us = launch.estimate;
     const bool cold = options().cache == Cache::cold;  // A chain is.
-    if (cold && shortest < chain_below_us && memory_.sets() >= chain.fewer + chain.more) {
-      method_.estimator = "slope";
+    if (cold && shortest < chain_below_us && sets_ >= chain.fewer + chain.more) {
+      method.estimator = "slope";
       chain_ = chain;
     } else if (shortest >= least_over_launch * launch.estimate) {
-      method_.estimator = "bracket";
-      method_.offset_us = launch;
+      method.estimator = "bracket";
+      method.offset_us = launch;
     } else {
-      method_.estimator = "raw";
+      method.estimator = "raw";
     }
+    set_method(std::move(method));
   }
 
   std::vector<timing::Block> run_some(std::size_t most) override {
     const bool chained = chain_.more != 0;
-    const std::size_t count = chained ? 1 : std::min(most, memory_.sets());
+    const std::size_t count = chained ? 1 : std::min(most, sets_);
     const std::size_t used = chained ? chain_.fewer + chain_.more : count;
     std::vector<std::uint64_t> drawn;
     std::vector<CudaRound> rounds;
@@ -353,8 +351,8 @@ class DeviceRace final : public Race {
         const auto arm = rounds[i].order[k];
         recorded.samples.push_back(
             {arm, one.latency_us, one.flush_us, one.span_us, one.clock_mhz, one.starved});
-        unstable_ += arms_[arm].candidate && !one.same_as_first;
-        if (arms_[arm].candidate) {
+        unstable_ += is_candidate(arm) && !one.same_as_first;
+        if (is_candidate(arm)) {
           count_sample();
         }
       }
@@ -363,10 +361,10 @@ class DeviceRace final : public Race {
   }
 
   void blame(const CudaBlock& block) {
-    if (!arms_[block.arm].candidate) {
+    if (!is_candidate(block.arm)) {
       throw Error(ErrorCode::executor_lost,
                   fmt::format("the baseline '{}' failed among the timed samples: {}",
-                              entries_[arms_[block.arm].baseline].name, block.replay.evidence));
+                              entries_[baseline_of_[block.arm]].name, block.replay.evidence));
     }
     const auto [status, finding] = misconduct(block.replay, "time");
     fail(status, finding);
@@ -387,8 +385,8 @@ class DeviceRace final : public Race {
       closely.push_back(lot() || (!chained && set + 1 == drawn.size()));
     }
     std::vector<Tensors> right;
-    for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
-      if (!arms_[arm].candidate && entries_[arms_[arm].baseline].name == "eager") {
+    for (std::size_t arm = 0; arm < arms(); ++arm) {
+      if (!is_candidate(arm) && entries_[baseline_of_[arm]].name == "eager") {
         fetch(arm);
         for (const auto set : sets) {
           right.push_back(clones(memory_.tensors(set).outputs));
@@ -398,8 +396,8 @@ class DeviceRace final : public Race {
     for (std::size_t i = right.size(); i < sets.size(); ++i) {
       right.push_back(expected(memory_.tensors(sets[i]).inputs));
     }
-    for (std::size_t arm = 0; arm < arms_.size() && !failure(); ++arm) {
-      if (!arms_[arm].candidate) {
+    for (std::size_t arm = 0; arm < arms() && !failure(); ++arm) {
+      if (!is_candidate(arm)) {
         continue;
       }
       fetch(arm);
@@ -425,21 +423,23 @@ class DeviceRace final : public Race {
     race_->download(arm);
   }
 
-  [[nodiscard]] const std::vector<Result>& results() const noexcept override { return results_; }
+  [[nodiscard]] const std::vector<LaunchPlan>& plans_of(std::size_t arm) const {
+    return is_candidate(arm) ? variants_ : plans_[baseline_of_[arm]];
+  }
+
   Context context_;
   bool shared_;
   RaceMemory memory_;
+  std::size_t sets_ = 1;    ///< Of them that the executor has memory for.
   std::optional<Gpu> gpu_;  ///< From warm-up on. Before the race, which runs on it.
   std::vector<LaunchPlan> variants_;
   std::size_t chosen_ = 0;
   std::vector<Entry> entries_;
   std::vector<std::vector<LaunchPlan>> plans_;  ///< Of the baselines: their configurations.
-  std::vector<Arm> arms_;
-  std::vector<Result> results_;
+  std::vector<std::size_t> baseline_of_;        ///< Of each arm, where it is one.
   std::unique_ptr<CudaRace> race_;
   CudaChain chain_;
   Submission submission_ = Submission::stream;
-  Method method_;
   double gpu_ms_ = 0;
   std::int64_t unstable_ = 0;  ///< Samples whose outputs were not those of the arm's first.
 };

@@ -71,7 +71,9 @@ RaceMemory::RaceMemory(const Call& call, const Options& options, std::optional<a
                        std::size_t sets)
     : where_(shared.value_or(at::kCPU)) {
   if (shared) {
-    device_ = std::make_shared<const DeviceArena>(call, Gpu::describe(options), "", sets);
+    device_ = with_memory_for(sets, [&] {
+      return std::make_shared<const DeviceArena>(call, Gpu::describe(options), "", sets);
+    });
   } else {
     host_ = std::make_shared<const Arena>(std::vector<Call>(sets, call));
   }

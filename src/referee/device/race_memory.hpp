@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ouroboros/cuda_executor.hpp"
+#include "ouroboros/error.hpp"
 #include "ouroboros/options.hpp"
 #include "referee/arena_tensors.hpp"
 
@@ -17,11 +18,26 @@ namespace ouroboros::referee::device {
 /// cases are made on the host and copied.
 [[nodiscard]] std::optional<at::Device> shared_device(const Options& options);
 
+/// What `make` makes of `sets`, which becomes half as many whenever there is too little memory on
+/// the GPU for them. Throws what `make` throws otherwise.
+template <typename Make>
+auto with_memory_for(std::size_t& sets, const Make& make) {
+  for (;; sets /= 2) {
+    try {
+      return make();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::out_of_memory || sets < 2) throw;
+    }
+  }
+}
+
 /// The memory of one call from which a race gets its inputs and to which it gives its outputs, in
 /// several sets.
 class RaceMemory {
  public:
-  /// `shared`: what `shared_device` gave. `sets`: at least one.
+  /// `shared`: what `shared_device` gave. `sets`: at least one, and at most so many: where others
+  /// hold most of the GPU's memory there are fewer. Throws `Error{out_of_memory}` when there is
+  /// none for one.
   RaceMemory(const Call& call, const Options& options, std::optional<at::Device> shared,
              std::size_t sets);
 

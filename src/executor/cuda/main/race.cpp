@@ -24,17 +24,16 @@ std::vector<std::size_t> numbers(std::size_t first, std::size_t count) {
 }  // namespace
 
 /// One sample that is to be taken.
-class Race::Turn {
- public:
-  std::size_t arm = 0;
-  std::size_t set = 0;
+struct Race::Turn {
   Chain chain;
+  double seconds = 0;   ///< A run may take.
+  Address counter = 0;  ///< Gets the number of words that differ from the first sample's.
+  std::size_t stamp = 0;
+  std::size_t set = 0;
+  std::size_t arm = 0;
   bool more_first = false;  ///< Of a chain.
   bool first = false;       ///< Of the arm in its block.
   bool keep = false;        ///< Keep the outputs, after comparing them with what was kept.
-  Address counter = 0;      ///< Gets the number of words that differ from the first sample's.
-  std::size_t stamp = 0;
-  double seconds = 0;
 };
 
 Race::Race(Device& device, std::unique_ptr<Exchange> arena,
@@ -115,19 +114,42 @@ void Race::check(const std::vector<Round>& rounds, const Chain& chain) const {
 std::vector<Race::Block> Race::run(const std::vector<Round>& rounds, const Chain& chain,
                                    double seconds) {
   check(rounds, chain);
+  std::size_t samples = 0;
+  for (const auto& round : rounds) {
+    samples += round.order.size();
+  }
+  const Range counters(device_, std::max<std::size_t>(samples, 1) * sizeof(std::uint64_t));
+  prepare(samples, chain, counters);
+  Turn turn;
+  turn.chain = chain;
+  turn.seconds = seconds;
+  turn.counter = counters.begin();
+  std::vector<Block> blocks;
+  for (const auto& round : rounds) {
+    blocks.push_back(run_round(round, turn));
+    if (blocks.back().replay.outcome != Outcome::returned) {
+      return blocks;
+    }
+    turn.counter += round.order.size() * sizeof(std::uint64_t);
+    turn.stamp += round.order.size() * stamps_each;
+  }
+  read(counters, blocks, chain.more == 0 ? 1 : 2);
+  if (const auto found = damage(); found && !blocks.empty()) {
+    blocks.back().replay.outcome = Outcome::fault;
+    blocks.back().replay.evidence = *found;
+  }
+  return blocks;
+}
+
+void Race::prepare(std::size_t samples, const Chain& chain, const Range& counters) {
   if (chain.more != 0 && bracket_.submission() == Submission::stream) {
     bracket_.escalate();  // A flush is too short to hide so many launches.
   }
   const auto& driver = device_.driver();
   driver.check(driver.cuCtxResetPersistingL2Cache(), "cuCtxResetPersistingL2Cache");
-  std::size_t total = 0;
-  for (const auto& round : rounds) {
-    total += round.order.size();
-  }
-  const Range counters(device_, std::max<std::size_t>(total, 1) * sizeof(std::uint64_t));
-  if (!stamps_ || stamps_->count() < total * stamps_each) {
+  if (!stamps_ || stamps_->count() < samples * stamps_each) {
     stamps_.reset();
-    stamps_ = std::make_unique<Stamps>(device_, total * stamps_each);
+    stamps_ = std::make_unique<Stamps>(device_, samples * stamps_each);
   }
   stamps_->clear();
   counters.fill(counters.begin(), counters.end(), 0);
@@ -137,87 +159,57 @@ std::vector<Race::Block> Race::run(const std::vector<Round>& rounds, const Chain
     set->touch();
   }
   bracket_.warm_up();
-  std::vector<Block> blocks;
-  std::size_t taken = 0;
-  for (const auto& round : rounds) {
-    auto& block = blocks.emplace_back();
-    const auto begin = Clock::now();
-    std::vector<bool> seen(arms_.size());
-    for (std::size_t i = 0; i < round.order.size(); ++i, ++taken) {
-      block.arm = round.order[i];
-      Turn turn;
-      turn.arm = round.order[i];
-      turn.set = round.set;
-      turn.chain = chain;
-      turn.more_first = i >= round.order.size() / 2;
-      turn.first = !seen[turn.arm];
-      turn.keep = turn.first || round.keep_last;
-      turn.counter = counters.begin() + taken * sizeof(std::uint64_t);
-      turn.stamp = taken * stamps_each;
-      turn.seconds = seconds;
-      try {
-        sample(turn, block.samples.emplace_back());
-      } catch (const DriverError& failure) {
-        block.replay = judge_failure(device_, failure, fmt::format("arm {}", turn.arm));
-        return blocks;
-      } catch (const KernelHangs&) {
-        block.replay.outcome = Outcome::timeout;
-        block.replay.evidence =
-            fmt::format("arm {} was still running after {:g} s", turn.arm, seconds);
-        return blocks;
-      }
-      seen[turn.arm] = true;
-    }
-    block.submission = bracket_.submission();
-    block.replay.wall = Clock::now() - begin;
-    // One sample may be a hiccup of this processor. Two are launches that take longer to submit
-    // than the device is busy before them: then all arms are submitted in the next way.
-    const auto starved = std::count_if(block.samples.begin(), block.samples.end(),
-                                       [](const Sample& one) { return one.starved; });
-    if (starved > 1) {
-      bracket_.escalate();
-    }
-  }
-  std::vector<std::uint64_t> differing(total);
-  driver.check(driver.cuMemcpyDtoH(differing.data(), counters.begin(),
-                                   differing.size() * sizeof(std::uint64_t)),
-               "cuMemcpyDtoH");
-  stamps_->fetch();
-  taken = 0;
-  for (auto& block : blocks) {
-    for (auto& sample : block.samples) {
-      sample.same_as_first = differing[taken] == 0;
-      const std::size_t stamp = taken++ * stamps_each;
-      auto span = stamps_->between(stamp);
-      if (chain.more != 0) {
-        // What two brackets took beyond flush and work, as if there had been one.
-        const auto other = stamps_->between(stamp + 2);
-        span.microseconds = (span.microseconds + other.microseconds + sample.span_us) / 2;
-        span.clock_mhz = (span.clock_mhz + other.clock_mhz) / 2;
-        sample.span_us = sample.flush_us + sample.latency_us;
-      }
-      sample.span_us += span.microseconds;
-      sample.clock_mhz = span.clock_mhz;
-    }
-  }
-  for (const auto& set : sets_) {
-    if (const auto damage = set->damage(0); damage && !blocks.empty()) {
-      blocks.back().replay.outcome = Outcome::fault;
-      blocks.back().replay.evidence = *damage;
-      break;
-    }
-  }
-  return blocks;
 }
 
-void Race::sample(const Turn& turn, Sample& result) {
+Race::Block Race::run_round(const Round& round, Turn turn) {
+  Block block;
+  const auto begin = Clock::now();
+  std::vector<bool> seen(arms_.size());
+  turn.set = round.set;
+  for (std::size_t i = 0; i < round.order.size(); ++i) {
+    block.arm = turn.arm = round.order[i];
+    turn.more_first = i >= round.order.size() / 2;
+    turn.first = !seen[turn.arm];
+    turn.keep = turn.first || round.keep_last;
+    try {
+      block.samples.push_back(take(turn));
+    } catch (const DriverError& failure) {
+      block.replay = judge_failure(device_, failure, fmt::format("arm {}", turn.arm));
+      return block;
+    } catch (const KernelHangs&) {
+      block.replay.outcome = Outcome::timeout;
+      block.replay.evidence =
+          fmt::format("arm {} was still running after {:g} s", turn.arm, turn.seconds);
+      return block;
+    }
+    seen[turn.arm] = true;
+    turn.counter += sizeof(std::uint64_t);
+    turn.stamp += stamps_each;
+  }
+  block.submission = bracket_.submission();
+  block.replay.wall = Clock::now() - begin;
+  // One sample may be a hiccup of this processor. Two are launches that take longer to submit than
+  // the device is busy before them: then all arms are submitted in the next way.
+  const auto starved = std::count_if(block.samples.begin(), block.samples.end(),
+                                     [](const Sample& one) { return one.starved; });
+  if (starved > 1) {
+    bracket_.escalate();
+  }
+  return block;
+}
+
+Race::Sample Race::take(const Turn& turn) {
+  const auto known = [](const Bracket::Times& times) {
+    return times.flush_us + times.waited_us + times.work_us;
+  };
+  Sample sample;
   if (turn.chain.more == 0) {
     const auto times = measure(turn, {turn.set});
-    result.latency_us = times.work_us;
-    result.flush_us = times.flush_us;
-    result.span_us = -times.waited_us;
-    result.starved = times.starved;
-    return;
+    sample.latency_us = times.work_us;
+    sample.flush_us = times.flush_us;
+    sample.known_us = known(times);
+    sample.starved = times.starved;
+    return sample;
   }
   const auto fewer = numbers(0, turn.chain.fewer);
   const auto more = numbers(turn.chain.fewer, turn.chain.more);
@@ -228,16 +220,17 @@ void Race::sample(const Turn& turn, Sample& result) {
   if (turn.more_first) {
     std::swap(a, b);
   }
-  result.latency_us =
+  sample.latency_us =
       (b.work_us - a.work_us) / static_cast<double>(turn.chain.more - turn.chain.fewer);
-  result.flush_us = (a.flush_us + b.flush_us) / 2;
-  result.span_us = -(a.waited_us + b.waited_us) - (a.work_us + b.work_us + a.flush_us + b.flush_us);
-  result.starved = a.starved || b.starved;
-  if (result.latency_us <= 0) {
+  sample.flush_us = (a.flush_us + b.flush_us) / 2;
+  sample.known_us = known(a) + known(b);
+  sample.starved = a.starved || b.starved;
+  if (sample.latency_us <= 0) {
     // One of the two was disturbed by more than a whole chain takes: no time at all.
-    result.starved = true;
-    result.latency_us = b.work_us / static_cast<double>(turn.chain.more);
+    sample.starved = true;
+    sample.latency_us = b.work_us / static_cast<double>(turn.chain.more);
   }
+  return sample;
 }
 
 Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& sets) {
@@ -272,6 +265,45 @@ Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& s
   device_.wait(Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                   std::chrono::duration<double>(turn.seconds)));
   return bracket_.read();
+}
+
+/// Completes samples by what the device wrote meanwhile.
+void Race::read(const Range& counters, std::vector<Block>& blocks, std::size_t brackets) {
+  std::size_t samples = 0;
+  for (const auto& block : blocks) {
+    samples += block.samples.size();
+  }
+  std::vector<std::uint64_t> differing(samples);
+  const auto& driver = device_.driver();
+  driver.check(driver.cuMemcpyDtoH(differing.data(), counters.begin(),
+                                   differing.size() * sizeof(std::uint64_t)),
+               "cuMemcpyDtoH");
+  stamps_->fetch();
+  std::size_t taken = 0;
+  for (auto& block : blocks) {
+    for (auto& sample : block.samples) {
+      const auto count = static_cast<double>(brackets);
+      double spans_us = 0;
+      for (std::size_t i = 0; i < brackets; ++i) {
+        const auto span = stamps_->between(taken * stamps_each + 2 * i);
+        spans_us += span.microseconds;
+        sample.clock_mhz += span.clock_mhz / count;
+      }
+      // What the stamps saw beyond the events, as if all had been one flush and one run.
+      sample.span_us = sample.flush_us + sample.latency_us + (spans_us - sample.known_us) / count;
+      sample.same_as_first = differing[taken] == 0;
+      ++taken;
+    }
+  }
+}
+
+std::optional<std::string> Race::damage() const {
+  for (const auto& set : sets_) {
+    if (auto found = set->damage(0)) {
+      return found;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace ouroboros::cuda

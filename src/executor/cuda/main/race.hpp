@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "executor/cuda/main/bracket.hpp"
@@ -18,7 +20,8 @@ class Race {
   struct Sample {
     double latency_us = 0;
     double flush_us = 0;
-    double span_us = 0;  ///< Until the stamps are there: what is not to count in it, negative.
+    double span_us = 0;
+    double known_us = 0;  ///< What the events say of all that the stamps span.
     double clock_mhz = 0;
     bool starved = false;
     bool same_as_first = true;
@@ -57,12 +60,16 @@ class Race {
   std::vector<double> launch_costs(std::size_t count) { return bracket_.launch_costs(count); }
 
  private:
-  class Turn;
+  struct Turn;
 
   [[nodiscard]] std::vector<const LaunchPlan*> plans() const;
   void check(const std::vector<Round>& rounds, const Chain& chain) const;
-  void sample(const Turn& turn, Sample& result);
+  void prepare(std::size_t samples, const Chain& chain, const Range& counters);
+  Block run_round(const Round& round, Turn turn);
+  Sample take(const Turn& turn);
   Bracket::Times measure(const Turn& turn, const std::vector<std::size_t>& sets);
+  void read(const Range& counters, std::vector<Block>& blocks, std::size_t brackets);
+  [[nodiscard]] std::optional<std::string> damage() const;
 
   Device& device_;
   std::unique_ptr<Range> padding_;

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sys
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,11 +17,20 @@ from rich.text import Text
 
 import ouroboros
 from ouroboros import cli_clock, cli_plan, render
-from ouroboros.verdict import Status, Verdict
+from ouroboros.cli_common import (
+    CANDIDATE_FAULT,
+    FINE,
+    INFRASTRUCTURE_FAULT,
+    MISUSE,
+    Mode,
+    Stage,
+    exit_code,
+    parse_seed,
+    put_out,
+)
+from ouroboros.verdict import Verdict
 
 __all__ = ["app", "main"]
-
-FINE, CANDIDATE_FAULT, MISUSE, INFRASTRUCTURE_FAULT = 0, 1, 2, 3
 
 app = typer.Typer(
     help="The referee that machine-written kernels cannot fool.",
@@ -43,23 +51,6 @@ _MISUSE = (
 )
 
 
-class Stage(str, Enum):
-    """How far to judge."""
-
-    compile = "compile"
-    sweep = "sweep"
-    time = "time"
-    gate = "gate"
-
-
-class Mode(str, Enum):
-    """When timing stops."""
-
-    screen = "screen"
-    decide = "decide"
-    report = "report"
-
-
 def main() -> None:
     """Runs the command line and ends the process with its exit code."""
     try:
@@ -77,23 +68,6 @@ def main() -> None:
 def _complain(error: Exception) -> None:
     code = getattr(error, "code", "error")
     Console(stderr=True).print(f"[bold red]{escape(str(code))}[/]: {escape(str(error))}")
-
-
-def exit_code(status: Status) -> int:
-    """Returns the exit code that a status stands for."""
-    if status is Status.ok:
-        return FINE
-    return INFRASTRUCTURE_FAULT if status.is_infrastructure_fault else CANDIDATE_FAULT
-
-
-def _parse_seed(text: str) -> int:
-    try:
-        seed = int(text, 0)
-    except ValueError:
-        raise typer.BadParameter(f"'{text}' is no number; write it as 0x... or decimal") from None
-    if not 0 <= seed < 2**64:
-        raise typer.BadParameter("a seed has 64 bits")
-    return seed
 
 
 def _show_version(wanted: bool) -> None:
@@ -121,7 +95,7 @@ def judge(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(parser=_parse_seed, metavar="0x...", help="Seed of the cases."),
+        typer.Option(parser=parse_seed, metavar="0x...", help="Seed of the cases."),
     ] = None,
     until: Annotated[Stage, typer.Option(help="How far to judge.")] = Stage.time,
     gate: Annotated[bool, typer.Option("--gate", help="And the stability gate.")] = False,
@@ -167,7 +141,7 @@ def judge(
         device=device,
         log=_log if verbose else None,
     )
-    _report(verdict, json_path)
+    put_out(verdict, json_path)
     if feedback and json_path != "-":
         Console().print(escape(verdict.feedback()))
     raise typer.Exit(exit_code(verdict.status))
@@ -175,15 +149,6 @@ def judge(
 
 def _log(line: str) -> None:
     typer.echo(line, err=True)
-
-
-def _report(verdict: Verdict, json_path: str | None) -> None:
-    if json_path == "-":
-        typer.echo(verdict.to_json(indent=2))
-        return
-    Console().print(render.verdict_panel(verdict))
-    if json_path is not None:
-        Path(json_path).write_text(verdict.to_json(indent=2) + "\n", encoding="utf-8")
 
 
 @app.command()

@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
 import ouroboros
 from ouroboros import render
-from ouroboros.verdict import Status
+from ouroboros.cli_common import Cache, Mode, exit_code, parse_seed, put_out
 
 __all__ = ["bench", "calibrate", "parse_cell"]
 
@@ -35,49 +34,39 @@ def bench(
         list[str] | None,
         typer.Option(help="Axes of a cell, e.g. rows=8192,cols=4096; may be repeated."),
     ] = None,
-    mode: Annotated[
-        str, typer.Option(help="When timing stops: screen, decide or report.")
-    ] = "report",
+    mode: Annotated[Mode, typer.Option(help="When timing stops.")] = Mode.report,
     cache: Annotated[
-        str, typer.Option(help="What the L2 cache holds before each call: cold, dirty or hot.")
-    ] = "cold",
+        Cache, typer.Option(help="What the L2 cache holds before each call.")
+    ] = Cache.cold,
     gate: Annotated[bool, typer.Option("--gate", help="And the stability gate.")] = False,
     dtype: Annotated[str | None, typer.Option(help="Element type; by default the first.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of inputs and orders.")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(parser=parse_seed, metavar="0x...", help="Seed of inputs and orders."),
+    ] = None,
     device: Annotated[int, typer.Option(help="Number of the GPU.")] = 0,
     json_path: Annotated[
-        str | None, typer.Option("--json", help="Write the verdict here; - prints it alone.")
+        str | None,
+        typer.Option("--json", help="Write the verdict here; - prints it and nothing else."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write a report there: one HTML page.")] = None,
 ) -> None:
     """Time A against B on a GPU, block by block on the same pages."""
-    if mode not in ("screen", "decide", "report"):
-        raise typer.BadParameter(f"'{mode}' is neither screen, decide nor report")
-    if cache not in ("cold", "dirty", "hot"):
-        raise typer.BadParameter(f"'{cache}' is neither cold, dirty nor hot")
     referee = ouroboros.Referee(
         until="gate" if gate else "time",
-        mode=mode,  # type: ignore[arg-type]
-        cache=cache,  # type: ignore[arg-type]
+        mode=mode.value,
+        cache=cache.value,
         dtypes=[dtype] if dtype else (),
         seed=seed,
         device=device,
     )
     cells = [parse_cell(text) for text in shapes] if shapes else None
     verdict = referee.compare(problem, a, b, cells=cells)
-    if json_path == "-":
-        typer.echo(verdict.to_json())
-    elif json_path is not None:
-        Path(json_path).write_text(verdict.to_json() + "\n")
+    put_out(verdict, json_path)
     if out is not None:
         ouroboros.report([verdict], out)
-    if json_path != "-":
-        console = Console()
-        console.print(render.verdict_panel(verdict))
-        if out is not None:
-            console.print(Text(f"written: {out}"))
-    if verdict.status is not Status.ok:
-        raise typer.Exit(3 if verdict.status.is_infrastructure_fault else 1)
+        typer.echo(f"written: {out}", err=json_path == "-")
+    raise typer.Exit(exit_code(verdict.status))
 
 
 def calibrate(

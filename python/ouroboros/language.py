@@ -6,12 +6,15 @@ import re
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-__all__ = ["DEVICE_LANGUAGES", "Language", "language_of", "language_of_path"]
+__all__ = ["DEVICE_LANGUAGES", "PLAN_SUFFIX", "Language", "language_of", "language_of_path"]
 
 Language: TypeAlias = Literal["cpp", "triton", "python", "cuda", "ptx"]
 """What candidates may be written in: C++ for the host, the others for a GPU."""
 
 DEVICE_LANGUAGES: frozenset[Language] = frozenset({"triton", "python", "cuda", "ptx"})
+
+PLAN_SUFFIX = ".plan"
+"""Of files with a launch plan."""
 
 _BY_SUFFIX: dict[str, Language] = {".cu": "cuda", ".ptx": "ptx", ".py": "triton"}
 _TRITON = re.compile(rb"^\s*(?:import|from)\s[^\n]*\btriton\b|@triton\.", re.MULTILINE)

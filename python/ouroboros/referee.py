@@ -25,7 +25,7 @@ from ouroboros._ouroboros import (
 )
 from ouroboros.as_called import with_as_called
 from ouroboros.baselines import with_baselines
-from ouroboros.language import Language, language_of, language_of_path
+from ouroboros.language import PLAN_SUFFIX, Language, language_of, language_of_path
 from ouroboros.problems.definition import Inputs
 from ouroboros.trace.command import library_folders, make_live_tracer, make_tracer
 from ouroboros.verdict import (
@@ -52,8 +52,6 @@ Source: TypeAlias = str | bytes | os.PathLike[str]
 
 ProblemLike: TypeAlias = Problem | str | os.PathLike[str]
 """A problem, the name of one that ships with the library, or the path of a file."""
-
-PLAN_SUFFIX = ".plan"
 
 _SUFFIXES = (".cpp", ".cc", ".cxx", ".c++", ".py", ".cu", ".ptx")
 

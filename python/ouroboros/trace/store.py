@@ -15,11 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ouroboros.language import PLAN_SUFFIX
 from ouroboros.trace.plan_file import read_plan
 
 __all__ = ["PlanStore", "default_folder"]
-
-_SUFFIX = ".plan"
 
 
 def default_folder() -> Path:
@@ -46,7 +45,7 @@ class PlanStore:
     def path(self, key: Mapping[str, Any]) -> Path:
         """Returns where the plan of a key lies, if it does."""
         text = json.dumps(key, sort_keys=True, separators=(",", ":"))
-        return self.folder / (hashlib.sha256(text.encode()).hexdigest() + _SUFFIX)
+        return self.folder / (hashlib.sha256(text.encode()).hexdigest() + PLAN_SUFFIX)
 
     def get(self, key: Mapping[str, Any]) -> bytes | None:
         """Returns the plan of a key; None if there is none that is whole."""

@@ -10,6 +10,7 @@ clock.json to the folder of --out.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import random
@@ -19,9 +20,10 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import ouroboros
 from clock_pairs import ELEMENTS, LENGTHS_US, RATIOS, Chains, copy, deviations, rounded
@@ -37,6 +39,11 @@ RIVAL_PROCESSES = 10
 LEFT_OUT = ("1.01 at 200 us", "1.05 at 200 us", "1.2 at 200 us")
 """Of the pairs that rivals time: at 200 us they are all alike, and each takes seconds."""
 LOAD_RUNS = 12
+WRITTEN_EACH_S = 10
+
+Row: TypeAlias = dict[str, Any]
+Rows: TypeAlias = Iterator[Callable[[], Row]]
+"""Rows that are yet to be measured: whoever goes on from an earlier run leaves the first out."""
 
 
 def cell_of(problem: Any, rows: int) -> dict[str, int]:
@@ -48,9 +55,9 @@ def cell_of(problem: Any, rows: int) -> dict[str, int]:
     return {**first, "rows": rows}
 
 
-def timing_row(verdict: Any) -> dict[str, Any]:
+def timing_row(verdict: Any) -> Row:
     """Returns what a comparison of two plans found in its only cell."""
-    row: dict[str, Any] = {"status": verdict.status.value, "wall_s": verdict.provenance.duration_s}
+    row: Row = {"status": verdict.status.value, "wall_s": verdict.provenance.duration_s}
     if verdict.status.value != "ok" or not verdict.timing.cells[0].baselines:
         return {**row, "reason": [one.evidence for one in verdict.findings]}
     (cell,) = verdict.timing.cells
@@ -85,24 +92,31 @@ def percentile(values: Sequence[float], share: float) -> float:
     return sorted(values)[math.ceil(share * len(values)) - 1] if values else 0.0
 
 
-def same_against_same(shared: Mapping[str, Any]) -> dict[str, Any]:
+def same_against_same(shared: Mapping[str, Any]) -> Rows:
     """Times what PyTorch does against a second copy of itself."""
     referee = ouroboros.Referee(
         mode="report", dtypes=["float32"], timing={"budget_seconds": AA_SECONDS}
     )
-    rows = []
     for name in ouroboros.problems.names()[:: shared["share"]]:
         problem = ouroboros.problems.load(name)
         for size in ROWS:
             kind = "eager" if size in (16, 8192) else "compile"
-            cell = cell_of(problem, size)
-            plan = plan_baseline(problem, kind)
-            try:
-                verdict = referee.compare(problem, plan, plan, cells=[cell])
-                row = timing_row(verdict)
-            except ouroboros.OuroborosError as error:
-                row = {"status": "error", "reason": str(error)}
-            rows.append({"problem": name, "kind": kind, **row})
+            yield lambda problem=problem, name=name, size=size, kind=kind: {
+                "problem": name,
+                "kind": kind,
+                **compared(referee, problem, plan_baseline(problem, kind), cell_of(problem, size)),
+            }
+
+
+def compared(referee: Any, problem: Any, plan: Any, cell: dict[str, int]) -> Row:
+    """Returns what a plan against itself gives; an error is a row as well."""
+    try:
+        return timing_row(referee.compare(problem, plan, plan, cells=[cell]))
+    except ouroboros.OuroborosError as error:
+        return {"status": "error", "reason": str(error)}
+
+
+def say_same(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
     timed = [row for row in rows if "ratio" in row]
     long = [abs(row["ratio"] - 1) for row in timed if row["latency_us"] >= 20]
     short = [abs(row["ratio"] - 1) for row in timed if row["latency_us"] < 20]
@@ -115,8 +129,7 @@ def same_against_same(shared: Mapping[str, Any]) -> dict[str, Any]:
             "aa_p95_at_5us": percentile(around5, 0.95),
             "aa_p95_below_20us": percentile(short, 0.95),
             "aa_false_decisions": len(wrong) / max(len(timed), 1),
-        },
-        "cells": rows,
+        }
     }
 
 
@@ -149,19 +162,28 @@ def pairs_of(chains: Chains) -> list[dict[str, Any]]:
     return pairs
 
 
-def known_ratios(shared: Mapping[str, Any]) -> dict[str, Any]:
+def known_ratios(shared: Mapping[str, Any]) -> Rows:
     """Times pairs of known ratio again and again: how often the interval holds the truth."""
     chains, pairs = shared["chains"], shared["pairs"]
-    runs = []
     for mode in ("report", "decide"):
         referee = ouroboros.Referee(mode=mode)
         wanted = COVERAGE_RUNS if mode == "report" else COVERAGE_RUNS // 2
         for number in range(wanted // shared["share"]):
             pair = pairs[number % len(pairs)]
-            row = timing_row(
-                referee.compare(copy, chains.plan(pair["a"], "A"), chains.plan(pair["b"], "B"))
-            )
-            runs.append({"pair": pair["name"], "truth": pair["truth"], "mode": mode, **row})
+            yield lambda referee=referee, mode=mode, pair=pair: {
+                "pair": pair["name"],
+                "truth": pair["truth"],
+                "mode": mode,
+                **timing_row(of_pair(referee, chains, pair)),
+            }
+
+
+def of_pair(referee: Any, chains: Chains, pair: Mapping[str, Any]) -> Any:
+    """Returns the verdict on a pair's two chains."""
+    return referee.compare(copy, chains.plan(pair["a"], "A"), chains.plan(pair["b"], "B"))
+
+
+def say_known(runs: Sequence[Row], shared: Mapping[str, Any]) -> Row:
     timed = [run for run in runs if "ratio" in run]
     held = [
         run["interval"][0] <= run["truth"] <= run["interval"][1]
@@ -173,17 +195,16 @@ def known_ratios(shared: Mapping[str, Any]) -> dict[str, Any]:
         for run in timed
         if run["mode"] == "decide" and run["pair"] == f"1.02 at {LENGTHS_US[0]:g} us"
     ]
-    table = {
-        f"{mode} {pair['name']}": {
-            "truth": pair["truth"],
-            **deviations(
-                [r["ratio"] for r in timed if r["pair"] == pair["name"] and r["mode"] == mode],
-                pair["truth"],
-            ),
-        }
-        for mode in ("report", "decide")
-        for pair in pairs
-    }
+    table = {}
+    for mode in ("report", "decide"):
+        for pair in shared["pairs"]:
+            mine = [run for run in timed if run["pair"] == pair["name"] and run["mode"] == mode]
+            if mine:
+                ratios = [run["ratio"] for run in mine]
+                table[f"{mode} {pair['name']}"] = {
+                    "truth": pair["truth"],
+                    **deviations(ratios, pair["truth"]),
+                }
     return {
         "summary": {
             "known_ratio_coverage": sum(held) / max(len(held), 1),
@@ -193,37 +214,45 @@ def known_ratios(shared: Mapping[str, Any]) -> dict[str, Any]:
             / max(len(small), 1),
         },
         "table": table,
-        "runs": runs,
     }
 
 
-def rivals(shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Times the same pairs with other tools, in fresh processes."""
-    pairs = shared["pairs"]
-    found = []
+def rivals(shared: Mapping[str, Any]) -> Rows:
+    """Times the same pairs with other tools, in fresh processes: a row is all of one."""
+    pairs = [pair for pair in shared["pairs"] if pair["name"] not in LEFT_OUT]
+    for number in range(max(1, RIVAL_PROCESSES // shared["share"])):
+        yield lambda number=number: {"process": number, "runs": rival_process(pairs, number)}
+
+
+def rival_process(pairs: Sequence[Row], number: int) -> list[Row]:
+    """Returns what one process of clock_rivals.py measured."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pairs.json"
-        pairs = [pair for pair in pairs if pair["name"] not in LEFT_OUT]
         path.write_text(json.dumps(pairs))
-        for number in range(max(1, RIVAL_PROCESSES // shared["share"])):
-            done = subprocess.run(
-                [sys.executable, HERE / "clock_rivals.py", path, str(number)],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode != 0:
-                raise RuntimeError(done.stderr[-2000:])
-            found += [{"process": number, **one} for one in json.loads(done.stdout)]
+        done = subprocess.run(
+            [sys.executable, HERE / "clock_rivals.py", path, str(number)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr[-2000:])
+    found: list[Row] = json.loads(done.stdout)
+    return found
+
+
+def say_rivals(rows: Sequence[Row], shared: Mapping[str, Any]) -> Row:
+    found = [run for row in rows for run in row["runs"]]
     table: dict[str, Any] = {}
-    for pair in pairs:
+    for pair in shared["pairs"]:
         for tool in sorted({one["tool"] for one in found}):
             mine = [o for o in found if o["tool"] == tool and o["pair"] == pair["name"]]
-            table.setdefault(pair["name"], {})[tool] = {
-                **deviations([one["ratio"] for one in mine], pair["truth"]),
-                "wall_ms": statistics.median(one["wall_ms"] for one in mine),
-                "clock_ms": statistics.median(one["clock_ms"] for one in mine),
-            }
+            if mine:
+                table.setdefault(pair["name"], {})[tool] = {
+                    **deviations([one["ratio"] for one in mine], pair["truth"]),
+                    "wall_ms": statistics.median(one["wall_ms"] for one in mine),
+                    "clock_ms": statistics.median(one["clock_ms"] for one in mine),
+                }
     summary = {}
     for tool in sorted({one["tool"] for one in found} - {"ours"}):
         errors = [row[tool]["mean_error"] / row["ours"]["mean_error"] for row in table.values()]
@@ -234,27 +263,33 @@ def rivals(shared: Mapping[str, Any]) -> dict[str, Any]:
         summary[f"{tool}_whole_comparison_wall_ratio"] = statistics.geometric_mean(whole)
         summary[f"{tool}_rows_better"] = sum(one < 1 for one in errors)
         summary[f"{tool}_rows_quicker"] = sum(one < 1 for one in walls)
-    return {"summary": summary, "table": table, "runs": found}
+    return {"summary": summary, "table": table}
 
 
-def background(shared: Mapping[str, Any]) -> dict[str, Any]:
+def background(shared: Mapping[str, Any]) -> Rows:
     """Times a pair of known ratio while others use the GPU: right, or no verdict."""
     chains, pairs = shared["chains"], shared["pairs"]
     referee = ouroboros.Referee(mode="decide")
-    rows = []
     for load in ("compute", "contexts"):
-        process = subprocess.Popen([sys.executable, HERE / "clock_load.py", load])
+        process = subprocess.Popen(
+            [sys.executable, HERE / "clock_load.py", load], stdout=subprocess.PIPE, text=True
+        )
         try:
-            time.sleep(8)  # Until it computes: nothing tells.
+            assert process.stdout is not None
+            process.stdout.readline()  # It says so when it computes.
             for number in range(LOAD_RUNS):
                 pair = pairs[number % len(pairs)]
-                verdict = referee.compare(
-                    copy, chains.plan(pair["a"], "A"), chains.plan(pair["b"], "B")
-                )
-                rows.append({"load": load, "truth": pair["truth"], **timing_row(verdict)})
+                yield lambda load=load, pair=pair: {
+                    "load": load,
+                    "truth": pair["truth"],
+                    **timing_row(of_pair(referee, chains, pair)),
+                }
         finally:
             process.kill()
             process.wait()
+
+
+def say_background(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
     wrong = [
         row
         for row in rows
@@ -268,22 +303,29 @@ def background(shared: Mapping[str, Any]) -> dict[str, Any]:
             "load_runs": len(rows),
             "load_wrong": len(wrong),
             "load_infrastructure_error": len(none),
-        },
-        "runs": rows,
+        }
     }
 
 
-def verdicts(_: Mapping[str, Any]) -> dict[str, Any]:
+def verdicts(_: Mapping[str, Any]) -> Rows:
     """Judges kernels in full, with the gate: spread between processes, and what the clock costs."""
-    kernels = HERE.parents[1] / "tests" / "gpu" / "kernels"
-    rows = []
     for name in ("softmax", "rmsnorm", "layernorm"):
-        path = next(kernels.glob(f"{name}__row*.py"), None) or next(kernels.glob(f"{name}__*.py"))
-        referee = ouroboros.Referee(mode="decide", until="gate", dtypes=["float32"])
-        problem = ouroboros.problems.load(name).with_timed_gpu([{"rows": 2048, "cols": 4096}])
-        ouroboros.Referee(dtypes=["float32"]).judge(problem, path)  # Plans are stored now.
-        verdict = referee.judge(problem, path)
-        rows.append(json.loads(verdict.to_json()))
+        yield lambda name=name: judged(name)
+
+
+def judged(name: str) -> Row:
+    """Returns the parts of a verdict that are the clock's."""
+    kernels = HERE.parents[1] / "tests" / "gpu" / "kernels"
+    path = next(kernels.glob(f"{name}__row*.py"), None) or next(kernels.glob(f"{name}__*.py"))
+    referee = ouroboros.Referee(mode="decide", until="gate", dtypes=["float32"])
+    problem = ouroboros.problems.load(name).with_timed_gpu([{"rows": 2048, "cols": 4096}])
+    ouroboros.Referee(dtypes=["float32"]).judge(problem, path)  # Plans are stored now.
+    whole = json.loads(referee.judge(problem, path).to_json())
+    keys = ("status", "findings", "candidate", "problem", "timing", "gate", "provenance")
+    return {key: whole[key] for key in keys}
+
+
+def say_verdicts(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
     gates = [row["gate"] for row in rows if row["gate"]["ran"]]
     clocks = [cell["gpu_ms"] for row in rows for cell in row["timing"]["cells"]]
     return {
@@ -291,32 +333,81 @@ def verdicts(_: Mapping[str, Any]) -> dict[str, Any]:
             "between_process_tau": max((gate["between_process_sd"] for gate in gates), default=0),
             "gates_run": len(gates),
             "verdict_clock_gpu_ms": max(clocks, default=0),
-        },
-        "verdicts": [
-            {
-                key: row[key]
-                for key in (
-                    "status",
-                    "findings",
-                    "candidate",
-                    "problem",
-                    "timing",
-                    "gate",
-                    "provenance",
-                )
-            }
-            for row in rows
-        ],
+        }
     }
 
 
-PARTS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-    "known": known_ratios,
-    "rivals": rivals,
-    "verdicts": verdicts,
-    "aa": same_against_same,
-    "load": background,
+@dataclass(frozen=True)
+class Part:
+    """Rows that are measured one by one, and what they say together."""
+
+    rows: Callable[[Mapping[str, Any]], Rows]
+    say: Callable[[Sequence[Row], Mapping[str, Any]], Row]
+
+
+PARTS = {
+    "known": Part(known_ratios, say_known),
+    "rivals": Part(rivals, say_rivals),
+    "verdicts": Part(verdicts, say_verdicts),
+    "aa": Part(same_against_same, say_same),
+    "load": Part(background, say_background),
 }
+
+
+class Record:
+    """The result file. It is written while rows come: a machine may go away half-way."""
+
+    def __init__(self, path: Path, head: Row, earlier: Row) -> None:
+        self.path = path
+        self.document = {**earlier, **head, "summary": earlier.get("summary", {})}
+        self.written = time.monotonic()
+
+    def measure(self, name: str, shared: Mapping[str, Any]) -> bool:
+        """Measures a part, but for the rows that an earlier run left. False when it broke."""
+        part = PARTS[name]
+        before = self.document.get(name, {})
+        rows = list(before.get("rows", []))
+        spent = before.get("wall_s", 0.0)
+        started = time.monotonic()
+        error = None
+        try:
+            for take in itertools.islice(part.rows(shared), len(rows), None):
+                rows.append(take())
+                if time.monotonic() - self.written > WRITTEN_EACH_S:
+                    wall_s = round(spent + time.monotonic() - started, 2)
+                    self.put(name, {"complete": False, "wall_s": wall_s, "rows": rows}, shared)
+        except Exception:
+            error = traceback.format_exc()[-4000:]
+            print(error, flush=True)
+        found = {
+            "complete": error is None,
+            **({"error": error} if error else {}),
+            "wall_s": round(spent + time.monotonic() - started, 2),
+            "rows": rows,
+        }
+        self.put(name, found, shared)
+        print(f"{name}: {found['wall_s']} s", json.dumps(self.document["summary"]), flush=True)
+        return error is None
+
+    def put(self, name: str, found: Row, shared: Mapping[str, Any]) -> None:
+        """Writes the file with these rows of a part."""
+        said = PARTS[name].say(found["rows"], shared) if found["rows"] else {"summary": {}}
+        self.document["summary"] |= said.pop("summary")
+        self.document[name] = {**said, **found}
+        new = self.path.with_suffix(".part")
+        new.write_text(json.dumps(self.document, indent=1) + "\n")
+        new.replace(self.path)
+        self.written = time.monotonic()
+
+
+def earlier_record(path: Path | None, head: Row) -> Row:
+    """Returns what an earlier run of the same commit, on the same GPU, left. Exits for another."""
+    if path is None or not path.exists():
+        return {}
+    earlier: Row = json.loads(path.read_text())
+    if earlier["commit"] != head["commit"] or earlier["gpu"] != head["gpu"]:
+        sys.exit(f"{path} is of another commit or GPU: leave --resume out")
+    return earlier
 
 
 def main() -> int:
@@ -324,44 +415,23 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="folder for the JSON")
     parser.add_argument("--commit", default="", help="what is measured")
     parser.add_argument("--only", default=",".join(PARTS), help="parts, with commas")
-    parser.add_argument("--resume", type=Path, help="a clock.json of the same commit to add to")
+    parser.add_argument("--resume", type=Path, help="a clock.json of the same commit to go on from")
     parser.add_argument(
         "--quick", action="store_true", help="a tenth of the runs: a look, no result"
     )
     options = parser.parse_args()
-    share = 10 if options.quick else 1
     options.out.mkdir(parents=True, exist_ok=True)
     random.seed(0)
-    record = provenance(options.commit)
-    summary: dict[str, Any] = {}
-    if options.resume is not None and options.resume.exists():
-        earlier = json.loads(options.resume.read_text())
-        if earlier["commit"] != options.commit or earlier["gpu"] != record["gpu"]:
-            parser.error(f"{options.resume} is of another commit or GPU")
-        summary = earlier.pop("summary")
-        record = {**earlier, **record}
-    record["calibration"] = json.loads(ouroboros.Referee().calibrate(fresh=True).model_dump_json())
+    head = provenance(options.commit)
+    earlier = earlier_record(options.resume, head)
+    head["calibration"] = json.loads(ouroboros.Referee().calibrate(fresh=True).model_dump_json())
     chains = Chains()
-    shared = {"chains": chains, "pairs": pairs_of(chains), "share": share}
-    record["pairs"] = shared["pairs"]
-    record["elements"] = ELEMENTS
-    failed = False
-    for name in options.only.split(","):
-        started = time.monotonic()
-        try:
-            part = PARTS[name](shared)
-        except Exception:
-            failed = True
-            part = {"summary": {}, "error": traceback.format_exc()[-4000:]}
-            print(part["error"], flush=True)
-        part["wall_s"] = round(time.monotonic() - started, 2)
-        summary |= part.pop("summary")
-        record[name] = part
-        print(f"{name}: {part['wall_s']} s", json.dumps(summary), flush=True)
-        # After each part: a machine may go away half-way.
-        document = {"summary": summary, **record}
-        (options.out / "clock.json").write_text(json.dumps(document, indent=1) + "\n")
-    return int(failed)
+    head["pairs"] = earlier.get("pairs") or pairs_of(chains)
+    head["elements"] = ELEMENTS
+    shared = {"chains": chains, "pairs": head["pairs"], "share": 10 if options.quick else 1}
+    record = Record(options.out / "clock.json", head, earlier)
+    whole = [record.measure(name, shared) for name in options.only.split(",")]
+    return 0 if all(whole) else 1
 
 
 if __name__ == "__main__":

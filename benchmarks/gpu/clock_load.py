@@ -1,14 +1,20 @@
-"""Keeps a GPU busy, as another user of it would: until it is killed.
+"""Keeps a GPU busy, as another user of it would: until it is killed. Says so once it does.
 
 python clock_load.py compute|contexts
 """
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 
 import torch
+
+
+@functools.cache
+def say_once() -> None:
+    print("busy", flush=True)
 
 
 def compute() -> None:
@@ -17,11 +23,13 @@ def compute() -> None:
         for _ in range(20):
             a = torch.sin(a @ a * 1e-3)
         torch.cuda.synchronize()
+        say_once()
 
 
 def contexts() -> None:
     while True:
         subprocess.run([sys.executable, "-c", "import torch; torch.zeros(1, device='cuda')"])
+        say_once()
 
 
 if __name__ == "__main__":

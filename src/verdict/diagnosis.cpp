@@ -315,7 +315,7 @@ std::string_view advice(std::string_view finding_kind) {
       {"wrong_values", ""},
       {"nan_mismatch", "NaN and infinities must stand exactly where the reference has them."},
       {"impossible_speed", "Do the whole computation in every call."},
-      {"memory_effect", "Keep nothing between calls: inputs are new each time."},
+      {"remembers_inputs", "Keep nothing between calls: inputs are new each time."},
       {"timed_output_wrong",
        "Compute from the inputs of this very call: results remembered from earlier calls are "
        "stale."},

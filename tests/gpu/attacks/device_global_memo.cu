@@ -4,8 +4,8 @@
 // row again.
 // Gains: A repeated input costs a fraction of the traffic.
 // Threats: X5, S2
-// Answer: Globals keep what a launch left in them, but no timed input occurs twice. Where the memo is
-// hit, what it leaves unwritten is poison.
+// Answer: Globals are restored before every replay and every timed run. Where a memo is hit none the
+// less, what it leaves unwritten is poison.
 //
 //! dtypes float32
 //! launch softmax<<<rows, 32>>>(x, out, cols)

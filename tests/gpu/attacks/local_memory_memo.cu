@@ -4,7 +4,8 @@
 // its own mark.
 // Gains: Hidden state between launches.
 // Threats: X21
-// Answer: Replays of other kernels lie between two of its own, and no timed input occurs twice.
+// Answer: Replays of other kernels lie between two of its own. Timed inputs are new in every block,
+// and inside one nobody knows which of two meetings is compared.
 //
 //! dtypes float32
 //! launch softmax<<<rows, 32>>>(x, out, cols)

@@ -1,35 +1,26 @@
 #!/usr/bin/env bash
-# Fuzzes the reader of launch plans: scripts/fuzz.sh [SECONDS]
-# With libFuzzer where there is a clang that has it, and otherwise with a driver of our own and g++.
+# Fuzzes everything that reads hostile bytes: scripts/fuzz.sh [SECONDS [TARGET...]]
+# SECONDS are shared by the targets: plan, module, specification, frames, results, records; without
+# names all of them. With libFuzzer where there is a clang that has it, and otherwise with a driver
+# of our own and g++. What it finds is left in build/fuzz/found, what it learns in build/fuzz/corpus.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+all=(plan module specification frames results records)
 seconds=${1:-60}
+shift || true
+targets=("${@:-${all[@]}}")
+[ $# -gt 0 ] || targets=("${all[@]}")
 build=build/fuzz
 mkdir -p "$build/found"
-
-flags=(-std=c++20 -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
-  -DFMT_HEADER_ONLY -Iinclude -Isrc)
-sources=(tests/fuzz/fuzz_plan.cpp src/plan/launch_plan_*.cpp src/plan/cubin.cpp
-  src/plan/sha256.cpp src/base/dtype.cpp src/base/error.cpp)
-
-# compile COMPILER SANITIZERS PROGRAM SOURCE...
-compile() {
-  local compiler=$1 sanitizers=$2 program=$3
-  shift 3
-  local objects=() source object
-  for source in "$@"; do
-    object=$program-$(basename "$source" .cpp).o
-    objects+=("$object")
-    "$compiler" "${flags[@]}" "-fsanitize=$sanitizers" -c "$source" -o "$object"
-  done
-  "$compiler" "-fsanitize=$sanitizers" "${objects[@]}" -o "$program"
-}
+cmake=cmake
+[ -x "${VENV:-.venv}/bin/cmake" ] && cmake=${VENV:-.venv}/bin/cmake
 
 # The first clang that has libFuzzer and compiles what this project is written in (15 and later).
 clang_with_libfuzzer() {
   local clang
   for clang in clang++ clang++-{21..15}; do
-    if "$clang" "${flags[@]}" -fsanitize=fuzzer,address -x c++ - -o "$build/probe" 2>/dev/null <<'CPP'
+    if "$clang" -std=c++20 -Iinclude -fsanitize=fuzzer,address -x c++ - -o "$build/probe" \
+      2>/dev/null <<'CPP'
 #include "ouroboros/error.hpp"
 extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }
 CPP
@@ -40,17 +31,51 @@ CPP
   done
 }
 
-export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=0
+# Seeds that are made, not kept.
+seeds_of() {
+  local target=$1 folder=$2 file
+  mkdir -p "$folder"
+  case $target in
+    module)
+      "${CXX:-g++}" -std=c++20 -O2 -fPIC -shared -x c++ - -o "$folder/plain" <<'CPP'
+#include <cmath>
+static float table[4] = {1, 2, 3, 4};
+extern "C" void run_float32(const float* x, float* out, long n) {
+  for (long i = 0; i < n; ++i) out[i] = std::exp(x[i]) * table[i % 4];
+}
+CPP
+      ;;
+    specification)
+      for file in tests/gpu/kernels/*.cu; do
+        { printf '\x03\x05'; cat "$file"; } >"$folder/$(basename "$file" .cu)"
+      done
+      ;;
+  esac
+}
+
 clang=$(clang_with_libfuzzer)
-if [ -n "$clang" ]; then
-  compile "$clang" fuzzer,address,undefined "$build/fuzz_plan" "${sources[@]}"
-  rm -rf "$build/corpus"
-  mkdir -p "$build/corpus"
-  "$build/fuzz_plan" -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=4096 -timeout=10 \
-    -dict=tests/fuzz/plan.dict -print_final_stats=1 -artifact_prefix="$build/found/" \
-    "$build/corpus" tests/fuzz/corpus/plan
-else
-  compile "${CXX:-g++}" address,undefined "$build/fuzz_driver" \
-    tests/fuzz/fuzz_driver.cpp "${sources[@]}"
-  "$build/fuzz_driver" "$seconds" tests/fuzz/corpus/plan
-fi
+libfuzzer=${clang:+ON}
+"$cmake" -S tests/fuzz -B "$build/tree" -G Ninja -DCMAKE_CXX_COMPILER="${clang:-${CXX:-g++}}" \
+  -DOUROBOROS_LIBFUZZER="${libfuzzer:-OFF}" >"$build/configure.log" ||
+  { cat "$build/configure.log"; exit 1; }
+"$cmake" --build "$build/tree" --target "${targets[@]/#/fuzz_}"
+
+export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=0
+each=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))
+for target in "${targets[@]}"; do
+  echo "== $target, $each s"
+  seeds=$build/seeds/$target
+  rm -rf "$seeds"
+  seeds_of "$target" "$seeds"
+  [ ! -d "tests/fuzz/corpus/$target" ] || cp tests/fuzz/corpus/"$target"/* "$seeds"
+  if [ -n "$clang" ]; then
+    mkdir -p "$build/corpus/$target"
+    dictionary=()
+    [ "$target" != plan ] || dictionary=(-dict=tests/fuzz/plan.dict)
+    "$build/tree/fuzz_$target" -max_total_time="$each" -max_len=65536 -rss_limit_mb=4096 \
+      -timeout=10 -print_final_stats=1 -artifact_prefix="$build/found/" "${dictionary[@]}" \
+      "$build/corpus/$target" "$seeds" 2>&1 | tee "$build/$target.log" | tail -n 40
+  else
+    "$build/tree/fuzz_$target" "$each" "$seeds" 2>&1 | tee "$build/$target.log"
+  fi
+done

@@ -29,15 +29,16 @@ const json& field(const json& object, const char* name) {
   return *found;
 }
 
-std::string text(const json& object, const char* name) {
-  const json& value = field(object, name);
-  if (value.is_null()) {
-    return "";
-  }
+std::string text(const json& value, const char* name) {
   if (!value.is_string()) {
     throw Malformed{fmt::format("a result whose \"{}\" is no text", name)};
   }
-  return value.get<std::string>().substr(0, max_text_bytes);
+  return value.get_ref<const std::string&>().substr(0, max_text_bytes);
+}
+
+std::string text_at(const json& object, const char* name) {
+  const json& value = field(object, name);
+  return value.is_null() ? "" : text(value, name);
 }
 
 const json& list(const json& object, const char* name) {
@@ -70,7 +71,7 @@ std::vector<std::int64_t> integers(const json& object, const char* name) {
 
 TraceOutput output_of(const json& value, std::vector<Blob>& blobs) {
   TraceOutput output;
-  const auto dtype = parse_dtype(text(value, "dtype"));
+  const auto dtype = parse_dtype(text_at(value, "dtype"));
   if (!dtype) {
     throw Malformed{"a result whose \"dtype\" is none"};
   }
@@ -119,7 +120,7 @@ std::int64_t integer(const json& object, const char* name) {
 }
 
 KernelReport kernel_of(const json& kernel) {
-  return {text(kernel, "function"),        text(kernel, "module"),
+  return {text_at(kernel, "function"),     text_at(kernel, "module"),
           integer(kernel, "registers"),    integer(kernel, "spills"),
           integer(kernel, "shared_bytes"), integer(kernel, "num_warps"),
           integer(kernel, "num_stages")};
@@ -129,19 +130,19 @@ TraceResult result_of(const json& value, std::vector<Blob>& blobs, std::size_t m
   TraceResult result;
   const json& seconds = field(value, "seconds");
   result.seconds = seconds.is_number() ? seconds.get<double>() : 0;
-  result.log = text(value, "log");
+  result.log = text_at(value, "log");
   if (value.contains("kernels")) {
     std::ranges::transform(list(value, "kernels"), std::back_inserter(result.kernels), kernel_of);
   }
   if (value.contains("notes")) {
     for (const auto& note : list(value, "notes")) {
       if (result.notes.size() == max_notes) break;
-      result.notes.push_back(text({{"note", note}}, "note"));
+      result.notes.push_back(text(note, "notes"));
     }
   }
   if (const json& refusal = field(value, "refusal"); !refusal.is_null()) {
-    result.refusal = TraceRefusal{text(refusal, "kind"), text(refusal, "op"),
-                                  text(refusal, "message"), text(refusal, "traceback")};
+    result.refusal = TraceRefusal{text_at(refusal, "kind"), text_at(refusal, "op"),
+                                  text_at(refusal, "message"), text_at(refusal, "traceback")};
     return result;
   }
   if (value.contains("outputs")) {

@@ -1,6 +1,5 @@
 // Fuzzes everything that reads a launch plan or a cubin: any bytes must be refused with an error of
-// the library's or read, and what was read must keep its bytes. `scripts/fuzz.sh SECONDS` builds
-// and runs it, with libFuzzer where there is clang and with fuzz_driver.cpp where there is none.
+// the library's or read, and what was read must keep its bytes.
 
 #include <algorithm>
 #include <cstddef>

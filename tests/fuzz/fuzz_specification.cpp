@@ -1,15 +1,5 @@
 // Fuzzes launch specifications: any source must be read or refused, and what is read must be
-// evaluated or refused, on any shapes. Build with clang, from the root of the repository:
-//
-//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -DFMT_HEADER_ONLY -Isrc -Iinclude
-//       tests/fuzz/fuzz_specification.cpp
-//       src/compile/cuda/{tokens,parse_specification,evaluate}.cpp
-//       src/compile/cuda/{plan_for,element_type,refuse_source}.cpp src/base/dtype.cpp
-//       src/plan/sha256.cpp -o fuzz_specification
-//   ./fuzz_specification -max_len=4096 corpus/
-//
-// (the first command is one line; `corpus/` holds one or more sources, which begin with two bytes
-// for the shape).
+// evaluated or refused, on any shapes. Seeds are sources behind two bytes for the shape.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,11 +1,5 @@
 // Fuzzes the executor's module loader: any bytes must be refused or mapped, and nothing outside the
-// module may be touched. Build with clang, from the root of the repository, and feed it a module:
-//
-//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Isrc
-//       tests/fuzz/fuzz_elf.cpp src/executor/host/main/elf*.cpp -o fuzz_elf
-//   ./fuzz_elf -max_len=65536 corpus/
-//
-// (one line; `corpus/` holds one or more shared objects, linked as the referee links them).
+// module may be touched. Seeds are shared objects, linked as the referee links them.
 
 #include <cstddef>
 #include <cstdint>

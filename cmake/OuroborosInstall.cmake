@@ -59,4 +59,7 @@ if(SKBUILD)
             FILES_MATCHING PATTERN "*.cpp" PATTERN "*.hpp" PATTERN "*.json" PATTERN "*.toml"
             PATTERN "__pycache__" EXCLUDE)
   endforeach()
+  install(DIRECTORY tests/gpu/attacks tests/gpu/kernels DESTINATION gpu
+          FILES_MATCHING PATTERN "*.py" PATTERN "*.cu" PATTERN "*.ptx" PATTERN "*.toml"
+          PATTERN "__pycache__" EXCLUDE)
 endif()

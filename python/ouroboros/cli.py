@@ -6,6 +6,7 @@ Exit codes: 0 fine, 1 the candidate is at fault, 2 misuse, 3 the machine or the 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -211,6 +212,10 @@ def selftest(
     only: Annotated[
         list[str] | None, typer.Option(help="Run this attack only; may be repeated.")
     ] = None,
+    gpu: Annotated[
+        bool,
+        typer.Option("--gpu", help="GPU candidates; without a GPU those that need none."),
+    ] = False,
     twins: Annotated[bool, typer.Option(help="Judge the honest twins as well.")] = True,
     json_path: Annotated[
         str | None,
@@ -218,9 +223,10 @@ def selftest(
     ] = None,
 ) -> None:
     """Run the attacks that ship with the library, and their honest twins."""
-    from ouroboros.selftest import load_attacks, run_attacks
+    from ouroboros.selftest import has_gpu, load_attacks, load_gpu_attacks, run_attacks
 
-    attacks = load_attacks()
+    on_gpu = gpu and has_gpu()
+    attacks = load_gpu_attacks(on_gpu=on_gpu) if gpu else load_attacks()
     if only:
         unknown = sorted(set(only) - {attack.name for attack in attacks})
         if unknown:
@@ -229,11 +235,17 @@ def selftest(
     quiet = json_path == "-"
     console = Console(quiet=quiet)
     results = []
+    workers = len(os.sched_getaffinity(0)) if gpu else 1
     with render.progress(console, "attacks", len(attacks)) as advance:
-        for result in run_attacks(attacks, twins=twins):
+        for result in run_attacks(attacks, twins=twins, workers=workers):
             results.append(result)
             advance()
     console.print(render.wall(results))
+    if gpu and not on_gpu and not only:
+        left_out = len(load_gpu_attacks(on_gpu=True)) - len(attacks)
+        console.print(
+            f"there is no GPU here: {left_out} attacks that only a replay answers, left out"
+        )
     if json_path is not None:
         text = json.dumps([result.to_dict() for result in results], indent=2)
         if quiet:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ouroboros._ouroboros import InvalidArgumentError, NotFoundError
+from ouroboros._ouroboros import InvalidArgumentError, NotFoundError, cuda_devices
 from ouroboros.referee import Referee, Stage
 from ouroboros.verdict import Status, Verdict
 
@@ -19,7 +21,21 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Attack", "AttackResult", "load_attacks", "packaged_folder", "run_attack", "run_attacks"]
+__all__ = [
+    "Attack",
+    "AttackResult",
+    "has_gpu",
+    "load_attacks",
+    "load_gpu_attacks",
+    "packaged_folder",
+    "run_attack",
+    "run_attacks",
+]
+
+# What is refused before a replay, and so on any machine, is compiled for the GPU of these tables.
+_TARGET = "sm_90"
+_NEED_NO_GPU = ("trace", "compile", "audit")
+_GPU_LIMITS = {"replay_seconds": 2.0, "compile_seconds": 10.0}
 
 
 @dataclass(frozen=True)
@@ -38,6 +54,8 @@ class Attack:
         until: How far to judge.
         limits: Limits that differ from the defaults.
         demo: Whether the demo shows it.
+        dtypes: Element types that it is judged in; empty for all that it takes.
+        target: Architecture to compile for; empty for the GPU's own.
     """
 
     name: str
@@ -50,7 +68,9 @@ class Attack:
     evidence: str
     until: Stage
     limits: tuple[tuple[str, float], ...]
-    demo: bool
+    demo: bool = False
+    dtypes: tuple[str, ...] = ()
+    target: str = ""
 
 
 @dataclass(frozen=True)
@@ -122,13 +142,15 @@ class AttackResult:
 
 
 def packaged_folder(name: str) -> Path:
-    """Returns the folder "attacks" or "kernels": of the package, or of the source tree.
+    """Returns the folder "attacks", "kernels", "gpu/attacks" or "gpu/kernels".
+
+    It is the package's, or the source tree's.
 
     Raises:
         NotFoundError: Neither has it.
     """
     package = Path(__file__).resolve().parent
-    source = {"attacks": "tests/attacks", "kernels": "examples/kernels"}[name]
+    source = {"kernels": "examples/kernels"}.get(name, f"tests/{name}")
     for folder in (package / name, package.parent.parent / source):
         if folder.is_dir():
             return folder
@@ -145,14 +167,57 @@ def load_attacks(folder: Path | None = None) -> list[Attack]:
         InvalidArgumentError: The table is malformed; the message names the row.
     """
     folder = folder or packaged_folder("attacks")
+    return [_attack(folder, row, until=row.get("until", "sweep")) for row in _rows(folder)]
+
+
+def has_gpu() -> bool:
+    """Whether this machine has a GPU that candidates can be replayed on."""
+    return bool(cuda_devices()[0])
+
+
+def load_gpu_attacks(folder: Path | None = None, *, on_gpu: bool) -> list[Attack]:
+    """Reads the table of attacks in Triton, Python, CUDA C++ and PTX.
+
+    Args:
+        folder: Where attacks.toml is; by default the packaged one.
+        on_gpu: Whether they meet a GPU. Otherwise those are left out that only a replay answers.
+
+    Raises:
+        InvalidArgumentError: The table is malformed; the message names the row.
+    """
+    folder = folder or packaged_folder("gpu/attacks")
+    attacks = []
+    for row in _rows(folder):
+        limits = _GPU_LIMITS | row.get("limits", {})
+        if on_gpu:
+            expect = row.get("on_gpu", row["expect"])
+            row = {**row, "expect": expect, "limits": limits}
+            attacks.append(_attack(folder, row, until="sweep", dtypes=("float32",)))
+        elif row["answered"] in _NEED_NO_GPU:
+            row = {**row, "limits": limits}
+            until = row.get("until", "compile")
+            attacks.append(_attack(folder, row, until=until, dtypes=("float32",), target=_TARGET))
+    return attacks
+
+
+def _rows(folder: Path) -> list[dict[str, Any]]:
     try:
-        rows = tomllib.loads((folder / "attacks.toml").read_text(encoding="utf-8"))["attack"]
+        rows: list[dict[str, Any]] = tomllib.loads(
+            (folder / "attacks.toml").read_text(encoding="utf-8")
+        )["attack"]
     except (OSError, KeyError, tomllib.TOMLDecodeError) as error:
         raise InvalidArgumentError(f"attacks.toml cannot be read: {error}") from error
-    return [_attack(folder, row) for row in rows]
+    return rows
 
 
-def _attack(folder: Path, row: dict[str, Any]) -> Attack:
+def _attack(
+    folder: Path,
+    row: dict[str, Any],
+    *,
+    until: Stage,
+    dtypes: tuple[str, ...] = (),
+    target: str = "",
+) -> Attack:
     try:
         expect = row["expect"]
         return Attack(
@@ -164,9 +229,11 @@ def _attack(folder: Path, row: dict[str, Any]) -> Attack:
             statuses=tuple(Status(status).value for status in expect["status"]),
             finding=expect.get("finding", ""),
             evidence=expect.get("evidence", ""),
-            until=row.get("until", "sweep"),
+            until=until,
             limits=tuple(row.get("limits", {}).items()),
             demo=row.get("demo", False),
+            dtypes=dtypes,
+            target=target,
         )
     except (KeyError, ValueError) as error:
         raise InvalidArgumentError(
@@ -174,17 +241,62 @@ def _attack(folder: Path, row: dict[str, Any]) -> Attack:
         ) from error
 
 
+class _Judges:
+    """One referee, and so one tracer, for all attacks with the same options; each twin once."""
+
+    def __init__(self) -> None:
+        self.referee = functools.cache(self._referee)
+        self.twin = functools.cache(self._twin)
+
+    def judge(self, attack: Attack, *, twin: bool) -> AttackResult:
+        options = (attack.until, attack.limits, attack.dtypes, attack.target)
+        verdict = self.referee(*options).judge(attack.problem, attack.file)
+        return AttackResult(
+            attack=attack,
+            verdict=verdict,
+            twin=self.twin(attack.problem, attack.twin, options) if twin else None,
+        )
+
+    @staticmethod
+    def _referee(
+        until: Stage,
+        limits: tuple[tuple[str, float], ...],
+        dtypes: tuple[str, ...],
+        target: str,
+    ) -> Referee:
+        return Referee(
+            until=until,
+            limits=dict(limits),
+            dtypes=dtypes,
+            target=target,
+            baselines=("eager",),
+        )
+
+    def _twin(self, problem: str, file: Path, options: tuple[Any, ...]) -> Verdict:
+        return self.referee(*options).judge(problem, file)
+
+
 def run_attack(attack: Attack, *, twin: bool = True) -> AttackResult:
     """Judges an attack, and its honest twin under the same rules."""
-    referee = Referee(until=attack.until, limits=dict(attack.limits), baselines=("eager",))
-    return AttackResult(
-        attack=attack,
-        verdict=referee.judge(attack.problem, attack.file),
-        twin=referee.judge(attack.problem, attack.twin) if twin else None,
-    )
+    return _Judges().judge(attack, twin=twin)
 
 
-def run_attacks(attacks: Iterable[Attack], *, twins: bool = True) -> Iterator[AttackResult]:
-    """Judges attacks one after another, yielding each result as it is known."""
-    for attack in attacks:
-        yield run_attack(attack, twin=twins)
+def run_attacks(
+    attacks: Iterable[Attack], *, twins: bool = True, workers: int = 1
+) -> Iterator[AttackResult]:
+    """Judges attacks, yielding each result, in order, as it is known.
+
+    Args:
+        attacks: From `load_attacks` or `load_gpu_attacks`.
+        twins: Whether their honest twins are judged as well.
+        workers: How many are judged at once.
+    """
+    judges = _Judges()
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(judges.judge, attack, twin=twins) for attack in attacks]
+        try:
+            for future in futures:
+                yield future.result()
+        finally:
+            for future in futures:
+                future.cancel()

@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import ouroboros
 import pytest
-from ouroboros.selftest import packaged_folder
+from ouroboros.selftest import load_gpu_attacks, packaged_folder
 
 KERNEL = packaged_folder("kernels") / "softmax.cpp"
 CHEAT = packaged_folder("attacks") / "forged_verdict.cpp"
@@ -161,3 +161,21 @@ def test_the_selftest_prints_the_wall() -> None:
     done = run("selftest", "--only", "forged_verdict", "--json", "-")
     (result,) = json.loads(done.stdout)
     assert result["passed"] and result["status"] == "rejected" and result["twin_status"] == "ok"
+
+
+def test_the_selftest_of_gpu_candidates_prints_their_wall() -> None:
+    pytest.importorskip("triton")
+    done = run("selftest", "--gpu", "--only", "side_stream", "--only", "include_file")
+    assert done.returncode == 0, done.stdout
+    assert "2 of 2 attacks as expected, 2 of 2 honest twins accepted" in done.stdout
+    assert "torch.cuda.Stream" in done.stdout
+
+
+def test_without_a_gpu_attacks_that_need_one_are_left_out() -> None:
+    everything = load_gpu_attacks(on_gpu=True)
+    here = load_gpu_attacks(on_gpu=False)
+    assert 0 < len(here) < len(everything)
+    assert {attack.name for attack in here} < {attack.name for attack in everything}
+    assert {attack.target for attack in here} == {"sm_90"}
+    assert {attack.until for attack in everything} == {"sweep"}
+    assert all(attack.file.exists() and attack.twin.exists() for attack in everything)

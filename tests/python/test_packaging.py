@@ -122,12 +122,22 @@ def test_the_package_has_its_files(relative: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("installed", "source"), [("attacks", "tests/attacks"), ("kernels", "examples/kernels")]
+    ("installed", "source", "suffix"),
+    [
+        ("attacks", "tests/attacks", "cpp"),
+        ("attacks", "tests/attacks", "toml"),
+        ("kernels", "examples/kernels", "cpp"),
+        ("gpu/attacks", "tests/gpu/attacks", "py"),
+        ("gpu/attacks", "tests/gpu/attacks", "cu"),
+        ("gpu/attacks", "tests/gpu/attacks", "toml"),
+        ("gpu/kernels", "tests/gpu/kernels", "py"),
+        ("gpu/kernels", "tests/gpu/kernels", "cu"),
+    ],
 )
-def test_candidates_are_package_data(installed: str, source: str) -> None:
-    expected = {p.name for p in (ROOT / source).glob("*.cpp")}
+def test_candidates_are_package_data(installed: str, source: str, suffix: str) -> None:
+    expected = {p.name for p in (ROOT / source).glob(f"*.{suffix}")}
     assert expected
-    assert {p.name for p in (package_dir() / installed).glob("*.cpp")} == expected
+    assert {p.name for p in (package_dir() / installed).glob(f"*.{suffix}")} == expected
 
 
 def test_one_version_everywhere() -> None:

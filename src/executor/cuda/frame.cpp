@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "ouroboros/error.hpp"
 
@@ -13,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t most_body_bytes = 64ULL << 20;
 constexpr std::uint64_t most_bytes = 4ULL << 30;
+constexpr std::size_t first_piece = 64 << 10;
 
 struct Header {
   std::uint64_t body_bytes = 0;
@@ -55,6 +58,18 @@ void receive_all(int socket, void* data, std::size_t size, const Wait& wait) {
     next += count;
     size -= static_cast<std::size_t>(count);
   }
+}
+
+/// Room is made for what has come, not for what a header promises.
+template <class Bytes>
+Bytes receive_bytes(int socket, std::uint64_t size, const Wait& wait) {
+  Bytes bytes;
+  while (bytes.size() < size) {
+    const std::size_t at = bytes.size();
+    bytes.resize(std::min<std::uint64_t>(size, 2 * at + first_piece));
+    receive_all(socket, bytes.data() + at, bytes.size() - at, wait);
+  }
+  return bytes;
 }
 
 /// The header comes in one piece, with the descriptor if there is one.
@@ -127,10 +142,8 @@ Frame receive_frame(int socket, const Wait& wait) {
   if (header.body_bytes > most_body_bytes || header.bytes > most_bytes) {
     throw Error(ErrorCode::executor_lost, "the CUDA executor's socket carried a frame too long");
   }
-  std::string text(header.body_bytes, '\0');
-  receive_all(socket, text.data(), text.size(), wait);
-  frame.bytes.resize(header.bytes);
-  receive_all(socket, frame.bytes.data(), frame.bytes.size(), wait);
+  const auto text = receive_bytes<std::string>(socket, header.body_bytes, wait);
+  frame.bytes = receive_bytes<std::vector<std::byte>>(socket, header.bytes, wait);
   frame.body = nlohmann::json::parse(text, nullptr, false);
   if (!frame.body.is_object()) {
     throw Error(ErrorCode::executor_lost, "the CUDA executor's socket carried no JSON object");

@@ -1,6 +1,6 @@
 """Attack: small_terms_skipped
 
-Tries: leaves terms out of the sum that are below a ten-thousandth of the largest.
+Tries: leaves terms out of the sum that are below e^-10.5 of the largest.
 Gains: Most exponentials of a wide row.
 Threats: none of the catalogue
 Answer: Families with large spreads and long rows: many small terms are not small together.
@@ -19,7 +19,7 @@ def softmax_kernel(x_ptr, out_ptr, cols, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + row * cols + offsets, mask=mask, other=-float("inf")).to(tl.float32)
     away = x - tl.max(x, axis=0)
     e = tl.exp(away)
-    total = tl.sum(tl.where(away > -9.2, e, 0.0), axis=0)
+    total = tl.sum(tl.where(away > -10.5, e, 0.0), axis=0)
     tl.store(out_ptr + row * cols + offsets, e / total, mask=mask)
 
 

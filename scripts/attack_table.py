@@ -44,7 +44,7 @@ def table() -> str:
         marks = [f"`{expect[key]}`" for key in ("finding", "evidence") if expect[key]]
         cells = [
             f"`{row['name']}`",
-            ", ".join(row["rows"]),
+            ", ".join(row["rows"]) or "own",
             row["tries"].removesuffix("."),
             row["answered"],
             both(expect, row.get("on_gpu", expect)),

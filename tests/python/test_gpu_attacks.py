@@ -22,8 +22,12 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FOLDER = Path(__file__).resolve().parents[1] / "gpu" / "attacks"
+TESTS = Path(__file__).resolve().parents[1]
+FOLDER = TESTS / "gpu" / "attacks"
 TABLE: list[dict[str, Any]] = tomllib.loads((FOLDER / "attacks.toml").read_text())["attack"]
+LANGUAGES = {".py": "triton", ".cu": "cuda", ".ptx": "ptx"}
+KEYS = {"name", "file", "twin", "language", "problem", "rows", "tries", "expect", "answered"}
+OPTIONAL_KEYS = {"origin", "on_gpu", "kernels", "until", "interpreted", "limits", "hole"}
 STATUSES = {"ok", "compile_error", "runtime_error", "incorrect", "rejected", "timeout"}
 REFUSALS = {"needs_device", "out_of_bounds", "input_written", "bad_output", "output_alias"}
 INTERPRETED = [row for row in TABLE if row["interpreted"] not in ("", "skip")]
@@ -113,16 +117,21 @@ def test_interpreter_says(row: dict[str, Any], pool: ProcessPoolExecutor) -> Non
 def test_every_file_is_in_the_table() -> None:
     listed = {row["file"] for row in TABLE}
     listed |= {row["twin"] for row in TABLE if "/" not in row["twin"]}
-    assert listed == {path.name for path in FOLDER.iterdir() if path.suffix in (".py", ".cu")}
+    assert listed == {path.name for path in FOLDER.iterdir() if path.suffix in LANGUAGES}
 
 
 def test_table_is_sound() -> None:
     assert len({row["name"] for row in TABLE}) == len(TABLE) >= 34
     for row in TABLE:
         assert Path(row["file"]).stem == row["name"]
-        assert row["language"] == {".py": "triton", ".cu": "cuda"}[Path(row["file"]).suffix]
+        assert row["language"] == LANGUAGES[Path(row["file"]).suffix]
+        assert set(row) >= KEYS and set(row) <= KEYS | OPTIONAL_KEYS, row["name"]
         assert row["problem"] in ouroboros.problems.names(), row["name"]
-        assert row["rows"] and row["expect"]["status"], row["name"]
+        # An attack of our own stands for no row of the catalogue, and says so.
+        assert row.get("origin", "catalogue") == ("catalogue" if row["rows"] else "own"), row[
+            "name"
+        ]
+        assert row["expect"]["status"], row["name"]
         assert set(row["expect"]["status"]) <= STATUSES, row["name"]
         assert row["interpreted"] in {"", "skip", "right", "wrong"} | REFUSALS, row["name"]
         re.compile(row["expect"]["evidence"])
@@ -144,4 +153,13 @@ def test_headers_name_the_rows() -> None:
         assert text.startswith(f"{mark}Attack: {row['name']}\n"), row["name"]
         for part in ("Tries", "Gains", "Answer"):
             assert f"{part}: " in text, row["name"]
-        assert f"Threats: {', '.join(row['rows'])}\n" in text, row["name"]
+        threats = ", ".join(row["rows"]) or "none of the catalogue"
+        assert f"Threats: {threats}\n" in text, row["name"]
+
+
+def test_every_threat_has_an_attack() -> None:
+    threats = tomllib.loads((TESTS / "attacks" / "threats.toml").read_text())["threats"]
+    assert len(threats) == 127
+    host = tomllib.loads((TESTS / "attacks" / "attacks.toml").read_text())["attack"]
+    stood_for = {name for row in [*host, *TABLE] for name in row["rows"]}
+    assert stood_for == set(threats)

@@ -1,0 +1,39 @@
+// Attack: too_many_together
+//
+// Tries: asks for a cooperative launch of more blocks than fit on the device at once.
+// Gains: A launch that fails in silence.
+// Threats: none of the catalogue
+// Answer: A launch that the driver refuses is the candidate's fault.
+//
+//! dtypes float32
+//! launch softmax<<<(rows, 4096), 1024, cooperative>>>(x, out, cols)
+
+__device__ float over_warp_sum(float value) {
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value += __shfl_xor_sync(0xffffffffu, value, offset);
+  }
+  return value;
+}
+
+__device__ float over_warp_maximum(float value) {
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, offset));
+  }
+  return value;
+}
+
+/// One row by one warp.
+__device__ void softmax_row(const float* x, float* out, int cols) {
+  float peak = -__int_as_float(0x7f800000);
+  for (int i = threadIdx.x; i < cols; i += 32) peak = fmaxf(peak, x[i]);
+  peak = over_warp_maximum(peak);
+  float total = 0.0f;
+  for (int i = threadIdx.x; i < cols; i += 32) total += expf(x[i] - peak);
+  total = over_warp_sum(total);
+  for (int i = threadIdx.x; i < cols; i += 32) out[i] = expf(x[i] - peak) / total;
+}
+
+extern "C" __global__ void softmax(const float* x, float* out, int cols) {
+  const long long first = static_cast<long long>(blockIdx.x) * cols;
+  if (blockIdx.y == 0 && threadIdx.x < 32) softmax_row(x + first, out + first, cols);
+}

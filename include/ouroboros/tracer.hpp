@@ -36,6 +36,7 @@ struct TraceRequest {
   std::string target;  ///< "sm_90".
   std::string device;  ///< The GPU's name, so that host code learns of that one; else the usual.
   std::size_t max_variants = 16;
+  double seconds = 0;  ///< That all of it may take; 0: the limits' `compile_seconds`.
   std::vector<TraceSignature> signatures;
 };
 

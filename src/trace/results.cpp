@@ -202,6 +202,10 @@ Isolation isolation_of(const json& reported, Isolation isolation) {
 
 }  // namespace
 
+double seconds_of(const TraceRequest& request, const Limits& limits) {
+  return request.seconds > 0 ? request.seconds : limits.compile_seconds;
+}
+
 Frame frame_of(const TraceRequest& request, const Limits& limits) {
   Frame frame;
   auto signatures = json::array();
@@ -236,7 +240,7 @@ Frame frame_of(const TraceRequest& request, const Limits& limits) {
   frame.document = {{"operation", request.operation},
                     {"request", std::move(body)},
                     {"limits",
-                     {{"seconds", limits.compile_seconds},
+                     {{"seconds", seconds_of(request, limits)},
                       {"memory_mib", limits.compile_memory_mib},
                       {"processes", limits.compile_processes},
                       {"file_mib", limits.image_mib},

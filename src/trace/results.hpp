@@ -7,6 +7,9 @@
 
 namespace ouroboros::trace {
 
+/// How long a request may take.
+[[nodiscard]] double seconds_of(const TraceRequest& request, const Limits& limits);
+
 /// What a zygote is told of `request`, without an id.
 [[nodiscard]] Frame frame_of(const TraceRequest& request, const Limits& limits);
 

@@ -111,7 +111,7 @@ class Tracer::Impl {
     const Place place(door_, options_.cancelled);
     const auto frame = trace::frame_of(request, options_.limits);
     return twice([&](trace::Zygote& zygote) {
-      auto reply = zygote.call(frame, options_.limits.compile_seconds);
+      auto reply = zygote.call(frame, trace::seconds_of(request, options_.limits));
       return trace::results_of(std::move(reply), request, zygote.isolation());
     });
   }

@@ -71,7 +71,12 @@ TEST_CASE("results of lower precision than the dtype's are refused", "[judge]") 
     int narrow_refused = 0;
     int single_changed = 0;
     int single_refused = 0;
-    for (const auto& spec : judge::derive_cases(problem, {DType::float32, DType::float64}, 29)) {
+    std::vector<judge::CaseSpec> specs;
+    for (const std::uint64_t seed : {29, 30, 31}) {  // Which shape meets which family matters.
+      const auto more = judge::derive_cases(problem, {DType::float32, DType::float64}, seed);
+      specs.insert(specs.end(), more.begin(), more.end());
+    }
+    for (const auto& spec : specs) {
       const auto one = judge::realise(problem, spec);
       Tensors lowered;
       for (const auto& made : one.reference) {
@@ -87,9 +92,9 @@ TEST_CASE("results of lower precision than the dtype's are refused", "[judge]") 
     }
     // An ill-conditioned case may forgive it. Most are not.
     CAPTURE(name, narrow_changed, narrow_refused, single_changed, single_refused);
-    CHECK(narrow_refused >= 6);
+    CHECK(narrow_refused >= 18);
     CHECK(3 * narrow_refused >= 2 * narrow_changed);
-    CHECK(single_refused >= 8);
+    CHECK(single_refused >= 24);
     CHECK(3 * single_refused >= 2 * single_changed);
   }
 }

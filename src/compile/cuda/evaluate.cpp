@@ -15,6 +15,8 @@ namespace {
 
 using Kind = Expression::Kind;
 
+constexpr std::uint64_t most_evaluated = std::uint64_t{1} << 20;  // Of one signature.
+
 // Plans are read on the machines that wrote them, and those are little-endian.
 static_assert(std::endian::native == std::endian::little);
 
@@ -160,6 +162,9 @@ std::int64_t elements(const std::vector<std::int64_t>& shape, Position at) {
 }
 
 std::int64_t evaluate(const Expression& expression, const Scope& scope) {
+  if (++scope.evaluated > most_evaluated) {
+    throw SpecificationFault(expression.at, fmt::format("more than {} terms", most_evaluated));
+  }
   switch (expression.kind) {
     case Kind::number:
       return expression.number;

@@ -24,6 +24,7 @@ struct Scope {
   DType dtype = DType::float32;
   std::map<std::string, std::int64_t, std::less<>> numbers;
   std::map<std::string, BufferView, std::less<>> buffers;
+  mutable std::uint64_t evaluated = 0;  ///< Terms so far: hostile sources loop over long ones.
 
   /// Throws `SpecificationFault` that lists the buffers.
   [[nodiscard]] const BufferView& buffer(const std::string& name, Position at) const;

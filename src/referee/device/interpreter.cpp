@@ -57,7 +57,11 @@ Judged judge_one(const Problem& problem, const judge::Case& one, TraceResult& re
   };
   if (result.refusal) {
     const auto& [kind, op, message, traceback] = *result.refusal;
-    fail(kind == "timeout" ? Status::timeout : Status::runtime_error, kind, message);
+    // What the interpreter does not know is no fault of the candidate's.
+    fail(kind == "timeout"       ? Status::timeout
+         : kind == "unsupported" ? Status::infrastructure_error
+                                 : Status::runtime_error,
+         kind, message);
   } else if (const auto outputs = outputs_of(one, result)) {
     judged.result = judge::compare(problem, one, *outputs);
     if (judged.result.status == "failed") {
@@ -85,6 +89,9 @@ SweepOutcome interpret_cases(const Problem& problem, const Candidate& candidate,
   request.name = candidate.name;
   request.language = candidate.language;
   request.target = options.device.target;
+  // An interpreter is slow: each case may take what a replay may.
+  request.seconds = options.limits.compile_seconds +
+                    options.limits.replay_seconds * static_cast<double>(pool.cases.size());
   for (const auto& one : pool.cases) {
     request.signatures.push_back(signature_for(problem, one));
   }

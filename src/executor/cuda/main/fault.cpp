@@ -28,6 +28,8 @@ const char* deed(int status) {
       return "trapped or failed";
     case 720:
       return "has more blocks than a cooperative launch may have";
+    case 721:
+      return "ended without giving back its tensor memory";
     case 701:
       return "needs more registers, threads or shared memory than the device has";
     case 912:

@@ -98,14 +98,16 @@ class _Supervisor:
             status = self._end_tree()
             self._drain()
             remains = scratch.remove(self._job.scratch)
+        outcome = self._outcome or (_crash(status), [])
         if self._confinement is None and not self._is_cancelled():
             # None of the candidate's code has run.
-            why = (self._outcome or (_crash(status), []))[0]["message"]
+            document, _ = outcome
             log = self._log.decode(errors="replace")
-            return {"infrastructure": f"a tracer could not be made ready: {why} {log}".strip()}, []
+            why = f"a tracer could not be made ready: {document['message']} {log}".strip()
+            return {"infrastructure": why, "killed": document.get("killed", False)}, []
         if remains:
             self._missing.append(remains)
-        document, blobs = self._outcome or (_crash(status), [])
+        document, blobs = outcome
         return {**document, **self._report()}, blobs
 
     def _is_cancelled(self) -> bool:
@@ -258,9 +260,14 @@ def _checked(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _crash(status: int) -> dict[str, Any]:
+    """What the end of a process says that gave no result. "killed": perhaps from outside."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         end = f"was ended by signal {number} ({signal.strsignal(number)})"
     else:
         end = f"ended with status {os.WEXITSTATUS(status)}"
-    return {"failure": "crashed", "message": f"the candidate's process {end} before its result"}
+    return {
+        "failure": "crashed",
+        "message": f"the candidate's process {end} before its result",
+        "killed": os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL,
+    }

@@ -12,7 +12,7 @@ import ouroboros
 from ouroboros import Referee, problems
 from ouroboros.trace.command import make_tracer
 
-__all__ = ["MIX", "Known", "judge"]
+__all__ = ["LARGE", "MIX", "Known", "judge"]
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST, ATTACKS = ROOT / "examples/kernels", ROOT / "tests/attacks"
@@ -51,7 +51,8 @@ class Known:
 
     Attributes:
         kind: The referee that judges it: "gpu", which has host code too, or "interpreted".
-        problem: Of those that ship with the library; "scale" is the fake driver's.
+        problem: Of those that ship with the library; "scale" is the fake driver's, and "scale,
+            large" has a timed shape of 80 MiB.
     """
 
     name: str
@@ -100,6 +101,9 @@ MIX = (
                  source=GPU_ATTACKS / "skip_last_block.py", problem="rmsnorm"),
 )  # fmt: skip
 
+LARGE = _gpu("triton honest, large", status="ok", source=TRITON, problem="scale, large",
+             until="time")  # fmt: skip
+
 
 def _plan_of(limits: dict[str, float]) -> Callable[[Any], bytes]:
     """Eager mode's stand-in on the fake driver: the honest kernel, traced as candidates are."""
@@ -119,13 +123,14 @@ def _plan_of(limits: dict[str, float]) -> Callable[[Any], bytes]:
 
 def judge(known: Known, limits: dict[str, float], scratch: str = "") -> ouroboros.Verdict:
     """Judges one candidate under `limits` and its own."""
-    on_fake = known.problem == "scale"
+    on_fake = known.problem.startswith("scale")
+    rows, cols = (1024, 20480) if known.problem == "scale, large" else (64, 100)
     problem = (
         problems.from_callable(
             lambda x: x * 2,
             inputs={"x": "rows cols"},
             dtypes=["float32"],
-            timed=[{"rows": 64, "cols": 100}],
+            timed=[{"rows": rows, "cols": cols}],
         )
         if on_fake
         else problems.load(known.problem)

@@ -1,4 +1,4 @@
-"""Kills processes of referees at random while they judge, and holds the verdicts to what is known."""
+"""Kills processes of referees at random while they judge, and looks at the verdicts."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ from referees import Referee
 
 __all__ = ["LIMITS", "run"]
 
-LIMITS = {"compile_seconds": 15.0, "replay_seconds": 5.0}
+LIMITS = {"compile_seconds": 60.0, "replay_seconds": 5.0}
 
 #: A verdict takes some seconds; with every stage at its limit, twice over and once more on a new
 #: zygote, less than this.
-HANG_SECONDS = 240.0
+HANG_SECONDS = 400.0
 
-# A crash of a process that runs what a candidate wrote cannot be told from a crash by the candidate,
-# and the fake driver takes one for an address that a kernel should not have touched.
+# A crash of a process that runs what a candidate wrote cannot be told from the candidate's own, and
+# the fake driver takes one for an address that a kernel should not have touched.
 _TRUSTED = ("zygote", "supervisor")
 # A new zygote imports PyTorch, and until then no tracer is there to be killed.
-_SELDOM = {"zygote": 0.25, "sandbox of the zygote": 0.25, "compiler's version": 0.1}
+_SELDOM = {"zygote": 0.15, "live zygote": 0.1, "sandbox of the zygote": 0.15}
+_WANTED = ("", "compiler", "compiler", "executor", "cuda executor", "cuda compiler", "tracer",
+           "tracer", "supervisor", "assembler")  # fmt: skip
 _BEFORE_SECONDS = 20.0  # What was killed so long before a verdict began may still concern it.
 
 
@@ -90,18 +92,20 @@ class _Killer:
         choose = self.random
         referee = choose.choice(self.referees)
         # Kinds that are there are waited for in a busy loop: compilers live for milliseconds.
-        patience = time.monotonic() + choose.uniform(0, 0.4)
-        wanted = choose.choice(("any", "compiler", "executor", "tracer"))
+        patience = time.monotonic() + choose.uniform(0, 0.2)
+        wanted = choose.choice(_WANTED)
         found: list[Process] = []
         while not found and not self.over.is_set():
             found = [one for one in below(referee.process.pid)
-                     if wanted == "any" or wanted in one.kind]  # fmt: skip
+                     if wanted in one.kind]  # fmt: skip
             if time.monotonic() > patience:
                 break
         if not found or not self.judging[referee.name]:
             time.sleep(0.02)
             return
         kinds = sorted({one.kind for one in found})
+        if choose.random() > max(_SELDOM.get(kind, 1.0) for kind in kinds):
+            return
         kind = choose.choices(kinds, [_SELDOM.get(one, 1.0) for one in kinds])[0]
         process = choose.choice([one for one in found if one.kind == kind])
         moment = choose.choice(("seen", "later"))
@@ -119,7 +123,7 @@ class _Killer:
                 self._stopped.append((at + choose.uniform(0.05, 2.0), process))
             name = signal.Signals(number).name
             self.kills.append(Kill(referee.name, kind, name, at, judging, moment))
-            time.sleep(choose.uniform(0, 0.6))
+            time.sleep(choose.uniform(0, 0.3))
 
 
 def _judge(
@@ -133,7 +137,7 @@ def _judge(
         for referee in referees:
             mine = running[referee.name]
             more = len(mine) < referee.threads
-            while more and (killer is not None and not killer.done or serial < least):
+            while more and ((killer is not None and not killer.done) or serial < least):
                 known = queues[referee.name][serial % len(queues[referee.name])]
                 serial += 1
                 mine[serial] = known, time.monotonic()
@@ -231,7 +235,7 @@ def run(driver: Path, kills: int, seed: int, pause_share: float = 0.15) -> dict[
     finally:
         statuses = {referee.name: referee.close() for referee in referees}
     orphans = reap_orphans(set())
-    # Locks of processors and GPUs stay: one that is removed while another waits for it locks nobody.
+    # Locks of processors and GPUs stay: a file that is removed while another waits locks nobody.
     left = [path for referee in referees for path in referee.left_files()
             if not path.endswith(".lock")]  # fmt: skip
     for referee in referees:
@@ -284,6 +288,9 @@ def run(driver: Path, kills: int, seed: int, pause_share: float = 0.15) -> dict[
         ),
         "infrastructure_sentences": dict(
             Counter(one["summary"][:160] for one in infrastructure).most_common()
+        ),
+        "wrong_sentences": dict(
+            Counter(f"{row['why']}: {row['verdict']['summary']}"[:200] for row in rows).most_common()
         ),
         "wrong": rows,
         "hung": disturbed.hung,

@@ -61,8 +61,9 @@ def _kind(command: list[str], parent: str) -> str:
     if program.startswith("ptxas"):
         return "assembler"
     if "ouroboros.trace.zygote" in command:
-        below_it = {"zygote": "supervisor", "supervisor": "tracer", "tracer": "tracer"}
-        return below_it.get(parent, "zygote")
+        warm = "live zygote" if "--gpu" in command else "zygote"
+        below_it = {warm: "supervisor", "supervisor": "tracer", "tracer": "tracer"}
+        return below_it.get(parent, warm)
     return f"other ({program})"
 
 

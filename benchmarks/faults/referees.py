@@ -22,6 +22,10 @@ __all__ = ["Census", "Referee"]
 FOLDER = Path(__file__).resolve().parent
 _END_SECONDS = 30
 
+# Other programs use /dev/shm too: root's referees get one of their own.
+_OWN_SHARED_MEMORY = ("unshare", "--mount", "sh", "-c",
+                      'mount -t tmpfs tmpfs /dev/shm && exec "$@"', "sh")  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Census:
@@ -53,8 +57,8 @@ class Referee:
         self.answers: queue.Queue[dict[str, Any]] = queue.Queue()
         self._errors = (self.folder / "stderr").open("wb")
         self.process = subprocess.Popen(
-            [*self.prefix, sys.executable, str(FOLDER / "worker.py"), str(self.threads),
-             json.dumps(self.limits)],
+            [*(_OWN_SHARED_MEMORY if os.geteuid() == 0 else ()), *self.prefix,
+             sys.executable, str(FOLDER / "worker.py"), str(self.threads), json.dumps(self.limits)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
             env={**os.environ, **{key: str(self.folder / name) for key, name in home.items()},
                  **self.environment},
@@ -69,6 +73,13 @@ class Referee:
             document["heard"] = time.monotonic()
             self.answers.put(document)
         self.answers.put({"over": True})
+
+    def answer(self, seconds: float = 300) -> dict[str, Any]:
+        """Waits for what a verdict said. Raises `queue.Empty`, and `RuntimeError` at its end."""
+        while "status" not in (said := self.answers.get(timeout=seconds)):
+            if "over" in said:
+                raise RuntimeError(f"the referee {self.name} has ended")
+        return said
 
     def ask(self, document: dict[str, Any]) -> None:
         """Sends one line."""
@@ -89,7 +100,7 @@ class Referee:
             threads=document["census"]["threads"],
             files={name: sum(1 for _ in (self.folder / name).rglob("*"))
                    for name in ("tmp", "cache", "home")},
-            shared_memory=len(os.listdir("/dev/shm")),
+            shared_memory=len(list(Path(f"/proc/{self.process.pid}/root/dev/shm").iterdir())),
         )  # fmt: skip
 
     def close(self) -> int | None:

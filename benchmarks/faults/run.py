@@ -1,4 +1,4 @@
-"""What becomes of verdicts when processes are killed and the machine runs out: benchmarks/README.md.
+"""Verdicts when processes are killed and the machine runs out: see benchmarks/README.md.
 
     python benchmarks/faults/run.py
 

@@ -2,24 +2,28 @@
 
     python worker.py THREADS LIMITS
 
-A line is {"id", "candidate", ["scratch"]}, and so is the answer, with what the verdict said. The
-line {"census": true} is answered with what this process holds.
+A line is {"id", "candidate"}, and so is the answer, with what the verdict said. {"census": true} is
+answered with what this process holds. {"descriptors": 4} leaves it so many,
+{"address_space_mib": 64} so much room.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import resource
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
-from candidates import MIX, judge
+from candidates import LARGE, MIX, judge
 
 _writing = threading.Lock()
-_known = {known.name: known for known in MIX}
+_known = {known.name: known for known in (*MIX, LARGE)}
 
 
 def say(document: dict[str, Any]) -> None:
@@ -35,7 +39,7 @@ def answer(request: dict[str, Any], limits: dict[str, float]) -> None:
     said: dict[str, Any] = {"id": request["id"], "began": began}
     say({"id": request["id"], "started": True})
     try:
-        verdict = judge(_known[request["candidate"]], limits, request.get("scratch", ""))
+        verdict = judge(_known[request["candidate"]], limits)
         said.update(
             status=verdict.status.value,
             blames_candidate=verdict.status.is_candidate_fault,
@@ -52,14 +56,34 @@ def answer(request: dict[str, Any], limits: dict[str, float]) -> None:
 def census() -> dict[str, Any]:
     """What this process holds: descriptors by kind, threads."""
     kinds: dict[str, int] = {}
-    for name in os.listdir("/proc/self/fd"):
+    for path in Path("/proc/self/fd").iterdir():
         try:
-            target = os.readlink(f"/proc/self/fd/{name}")
+            target = str(path.readlink())
         except OSError:
             continue  # The listing's own.
         kind = target.split(":")[0] if not target.startswith("/") else target.split(" (")[0]
         kinds[kind] = kinds.get(kind, 0) + 1
-    return {"descriptors": kinds, "threads": len(os.listdir("/proc/self/task"))}
+    return {"descriptors": kinds, "threads": len(list(Path("/proc/self/task").iterdir()))}
+
+
+def leave_descriptors(count: int) -> None:
+    """Limits this process, and what it starts, to `count` descriptors more than it has now."""
+    highest = max(int(path.name) for path in Path("/proc/self/fd").iterdir())
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1, hard))
+    while True:  # Of the numbers below the limit none stays free.
+        try:
+            os.open("/dev/null", os.O_RDONLY)
+        except OSError:
+            break
+    resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1 + count, hard))
+
+
+def leave_address_space(mib: int) -> None:
+    """Limits this process, and what it starts, to what it has and so much more."""
+    (size,) = re.findall(r"VmSize:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, ((int(size) << 10) + (mib << 20), hard))
 
 
 def main() -> None:
@@ -70,6 +94,10 @@ def main() -> None:
             request = json.loads(line)
             if "census" in request:
                 say({"census": census()})
+            elif "descriptors" in request:
+                leave_descriptors(request["descriptors"])
+            elif "address_space_mib" in request:
+                leave_address_space(request["address_space_mib"])
             else:
                 pool.submit(answer, request, limits)
 

@@ -56,17 +56,16 @@ KILLS = [
 ]
 
 
-def _answer(referee: Referee) -> dict:
-    while True:
-        said = referee.answers.get(timeout=PATIENCE_SECONDS)
-        assert "over" not in said, "the referee has ended"
-        if "status" in said:
-            return said
-
-
 def _judge(referee: Referee, name: str) -> dict:
     referee.ask({"id": 0, "candidate": name})
-    return _answer(referee)
+    return referee.answer(PATIENCE_SECONDS)
+
+
+def _judge_undisturbed(referee: Referee) -> None:
+    """Has everything started that stays: compilers' versions, the zygotes of both tracers."""
+    for name in ("host honest, timed", "triton honest", "triton on the host", "cuda honest"):
+        said = _judge(referee, name)
+        assert said["status"] == RIGHT[name], said["summary"]
 
 
 def _kill_one(referee: Referee, kind: str) -> Process:
@@ -84,8 +83,7 @@ def _kill_one(referee: Referee, kind: str) -> Process:
 def referee() -> Iterator[Referee]:
     environment = {"OUROBOROS_LIBCUDA": str(DRIVERS[0])}
     with contextlib.closing(Referee("gpu", 1, LIMITS, environment)) as one:
-        for name in ("host honest, timed", "triton honest", "cuda honest"):
-            assert _judge(one, name)["status"] == "ok"
+        _judge_undisturbed(one)
         yield one
 
 
@@ -99,14 +97,12 @@ def test_a_kill_is_never_the_candidates_fault(referee, before, kind: str, name: 
     referee.ask({"id": 1, "candidate": name})
     assert "started" in referee.answers.get(timeout=PATIENCE_SECONDS)
     _kill_one(referee, kind)
-    said = _answer(referee)
+    said = referee.answer(PATIENCE_SECONDS)
     assert said["status"] in (RIGHT[name], "infrastructure_error"), said["summary"]
     if said["status"] == "infrastructure_error":
         assert not [one for one in said["findings"] if one[1] == "cheat"]
 
 
 def test_nothing_is_left_of_what_was_killed(referee, before) -> None:
-    for name in ("host honest", "triton honest", "cuda honest"):
-        said = _judge(referee, name)
-        assert said["status"] == "ok", said["summary"]
+    _judge_undisturbed(referee)  # What was lost is started again.
     assert referee.census() == before

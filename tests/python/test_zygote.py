@@ -172,6 +172,12 @@ def test_without_a_sandbox_killing_the_supervisor_is_a_crash(bare):
     assert _said(bare.call(_stub("said = 'well'"))) == "well"
 
 
+def test_a_full_disk_is_not_the_candidates_fault(zygote):
+    document, _ = zygote.call("raise OSError(28, 'No space left on device')", {"file_mib": 1 << 40})
+    assert "MiB left" in document["infrastructure"]
+    assert zygote.requests() == []
+
+
 @pytest.mark.parametrize("victim", ["candidate", "supervisor"])
 def test_a_kill_from_outside_is_answered_by_another_try(victim):
     with _client(operation="stub:trace") as client:

@@ -26,7 +26,7 @@ _CHUNK = 1 << 18
 
 # A kill may come from outside, where memory is short for instance, and says nothing about the
 # candidate then. One that has itself killed is killed every time.
-_ATTEMPTS = 3
+_ATTEMPTS = 5
 
 
 def preload(names: Sequence[str], target: str) -> None:
@@ -63,8 +63,17 @@ class _Running:
         self.channel = channel
         self.deadline = time.monotonic() + job.limits.seconds
         self.cancelled = False
+        self.shut_in = False  # Whether the candidate cannot reach its supervisor.
         self.decoder = Decoder()
         self.reply: Frame | None = None
+
+
+def _without_supervisor(shut_in: bool) -> dict[str, Any]:
+    message = "the candidate's supervisor was killed while it ran"
+    if shut_in:
+        return {"infrastructure": message, "killed": True}
+    isolation = {"namespaces": [], "landlock_abi": 0, "missing": [message]}
+    return {"failure": "crashed", "message": message, "isolation": isolation, "killed": True}
 
 
 class Zygote:
@@ -180,19 +189,17 @@ class Zygote:
         except ConnectionError:
             chunk = b""
         for frame in running.decoder.feed(chunk):
-            running.reply = frame
+            if "shut_in" in frame[0]:
+                running.shut_in = frame[0]["shut_in"]
+            else:
+                running.reply = frame
         if chunk:
             return
         self._selector.unregister(running.channel)
         running.channel.close()
         del self._running[running.identity]
         self._reap(running)
-        if running.reply is None:
-            message = "the candidate's supervisor was killed while it ran"
-            isolation = {"namespaces": [], "landlock_abi": 0, "missing": [message]}
-            failure = {"failure": "crashed", "message": message, "isolation": isolation}
-            running.reply = {**failure, "killed": True}, []
-        document, blobs = running.reply
+        document, blobs = running.reply or (_without_supervisor(running.shut_in), [])
         if document.pop("killed", False) and self._try_again(running):
             return
         self._reply({**document, "id": running.identity}, blobs)

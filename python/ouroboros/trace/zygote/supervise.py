@@ -41,7 +41,9 @@ def run(job: Job, channel: int, zygote: int) -> NoReturn:
         confine.die_with_parent(zygote)
         confine.become_subreaper()
         with contextlib.suppress(ConnectionError):  # The zygote has cancelled.
-            _send(channel, _Supervisor(job, channel).run())
+            supervisor = _Supervisor(job, channel)
+            _send(channel, ({"shut_in": supervisor.shut_in}, []))
+            _send(channel, supervisor.run())
     except BaseException:
         with contextlib.suppress(OSError):
             failure = {"infrastructure": traceback.format_exc()[-4000:]}
@@ -91,12 +93,18 @@ class _Supervisor:
         os.set_blocking(self._result, False)
         os.set_blocking(self._output, False)
 
+    @property
+    def shut_in(self) -> bool:
+        """Whether the candidate sees no process but its own."""
+        return "pid" in self._entered
+
     def run(self) -> Frame:
         try:
             self._watch()
         finally:
             status = self._end_tree()
             self._drain()
+            full = scratch.shortage(self._job.scratch, self._job.limits.file_mib * MIB)
             remains = scratch.remove(self._job.scratch)
         outcome = self._outcome or (_crash(status), [])
         if self._confinement is None and not self._is_cancelled():
@@ -105,6 +113,8 @@ class _Supervisor:
             log = self._log.decode(errors="replace")
             why = f"a tracer could not be made ready: {document['message']} {log}".strip()
             return {"infrastructure": why, "killed": document.get("killed", False)}, []
+        if full and not self._is_cancelled():
+            return {"infrastructure": full}, []
         if remains:
             self._missing.append(remains)
         document, blobs = outcome
@@ -234,7 +244,7 @@ class _Supervisor:
             os.kill(self._child, signal.SIGKILL)
         # The first process of a pid namespace is not reaped before the others are gone.
         _, status = os.waitpid(self._child, 0)
-        if "pid" not in self._entered and not processes.kill_descendants():
+        if not self.shut_in and not processes.kill_descendants():
             self._missing.append("processes that a tracer left could not be looked for")
         return status
 

@@ -78,6 +78,7 @@ class Referee:
         """Waits for what a verdict said. Raises `queue.Empty`, and `RuntimeError` at its end."""
         while "status" not in (said := self.answers.get(timeout=seconds)):
             if "over" in said:
+                self.answers.put(said)
                 raise RuntimeError(f"the referee {self.name} has ended")
         return said
 

@@ -33,6 +33,8 @@ _TRUSTED = ("zygote", "supervisor")
 _SELDOM = {"zygote": 0.15, "live zygote": 0.1, "sandbox of the zygote": 0.15}
 _WANTED = ("", "compiler", "compiler", "executor", "cuda executor", "cuda compiler", "tracer",
            "tracer", "supervisor", "assembler")  # fmt: skip
+# Whoever is killed at every try cannot be told from one that has itself killed.
+_MOST_KILLS = 4  # While any one verdict is made.
 _BEFORE_SECONDS = 20.0  # What was killed so long before a verdict began may still concern it.
 
 
@@ -67,6 +69,7 @@ class _Killer:
         self.pause_share = pause_share
         self.kills: list[Kill] = []
         self.judging: dict[str, dict[int, str]] = {one.name: {} for one in referees}
+        self.struck: Counter[int] = Counter()  #: Kills while each verdict was made.
         self.over = threading.Event()
         self._stopped: list[tuple[float, Process]] = []
 
@@ -100,7 +103,9 @@ class _Killer:
                      if wanted in one.kind]  # fmt: skip
             if time.monotonic() > patience:
                 break
-        if not found or not self.judging[referee.name]:
+        serials = dict(self.judging[referee.name])
+        struck = max((self.struck[serial] for serial in serials), default=_MOST_KILLS)
+        if not found or struck >= _MOST_KILLS:
             time.sleep(0.02)
             return
         kinds = sorted({one.kind for one in found})
@@ -116,9 +121,11 @@ class _Killer:
             number = signal.SIGSTOP
         elif kind in _TRUSTED and choose.random() < 0.2:
             number = signal.SIGSEGV
-        judging = sorted(self.judging[referee.name].values())
+        judging = sorted(serials.values())
         if kill(process, number):
             at = time.monotonic()
+            if number != signal.SIGSTOP:
+                self.struck.update(serials.keys())
             if number == signal.SIGSTOP:
                 self._stopped.append((at + choose.uniform(0.05, 2.0), process))
             name = signal.Signals(number).name

@@ -296,9 +296,7 @@ def run(driver: Path, kills: int, seed: int, pause_share: float = 0.15) -> dict[
         "infrastructure_sentences": dict(
             Counter(one["summary"][:160] for one in infrastructure).most_common()
         ),
-        "wrong_sentences": dict(
-            Counter(f"{row['why']}: {row['verdict']['summary']}"[:200] for row in rows).most_common()
-        ),
+        "wrong_sentences": dict(Counter(row["verdict"]["summary"][:160] for row in rows)),
         "wrong": rows,
         "hung": disturbed.hung,
         "slowest_verdict_s": max(one["ended"] - one["began"] for one in disturbed.verdicts),

@@ -106,11 +106,12 @@ def test_a_kill_is_never_the_candidates_fault(referee, before, kind: str, name: 
 def test_a_gpu_that_could_not_be_asked_for_is_asked_for_again() -> None:
     environment = {"OUROBOROS_LIBCUDA": str(DRIVERS[0])}
     with contextlib.closing(Referee("gpu", 1, LIMITS, environment)) as fresh:
-        fresh.ask({"id": 1, "candidate": "cuda honest"})
-        assert "started" in fresh.answers.get(timeout=PATIENCE_SECONDS)
-        _kill_one(fresh, "cuda executor")  # The first one only looks whether there is a GPU.
-        assert fresh.answer(PATIENCE_SECONDS)["status"] in ("ok", "infrastructure_error")
-        assert _judge(fresh, "cuda honest")["status"] == "ok"
+        fresh.ask({"descriptors": 4})
+        said = _judge(fresh, "cuda honest")
+        assert said["status"] == "infrastructure_error", said["summary"]
+        fresh.ask({"descriptors": 400})
+        said = _judge(fresh, "cuda honest")
+        assert said["status"] == "ok", said["summary"]
 
 
 def test_nothing_is_left_of_what_was_killed(referee, before) -> None:

@@ -111,8 +111,9 @@ def reap_orphans(known: set[int]) -> list[str]:
         if pid in known:
             continue
         with contextlib.suppress(OSError):
-            if _start(pid)[0] != "Z":
-                found.append(Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")[:300])
+            command = Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+            if command:  # Else it is ending, and has no memory any more.
+                found.append(command[:300])
                 os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, 0)

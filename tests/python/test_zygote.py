@@ -6,6 +6,7 @@ tests/cpp/test_tracer.cpp has what does not need PyTorch.
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -169,6 +170,32 @@ def test_without_a_sandbox_killing_the_supervisor_is_a_crash(bare):
     assert _descendants(bare.process.pid) == []
     assert bare.requests() == []
     assert _said(bare.call(_stub("said = 'well'"))) == "well"
+
+
+def test_a_full_disk_is_not_the_candidates_fault(zygote):
+    document, _ = zygote.call("raise OSError(28, 'No space left on device')", {"file_mib": 1 << 40})
+    assert "MiB left" in document["infrastructure"]
+    assert zygote.requests() == []
+
+
+@pytest.mark.parametrize("victim", ["candidate", "supervisor"])
+def test_a_kill_from_outside_is_answered_by_another_try(victim):
+    with _client(operation="stub:trace") as client:
+        request = client.send(_stub("time.sleep(0.5)\nsaid = 'well'"))
+        # The sandbox's own process, the zygote, the supervisor and the candidate are a chain.
+        while len(chain := _descendants(client.process.pid)) < 3:
+            assert client.process.poll() is None
+        os.kill(chain[2 if victim == "candidate" else 1], signal.SIGKILL)
+        assert _said(client.wait(request)) == "well"
+        assert client.requests() == []
+
+
+def test_a_candidate_that_is_killed_every_time_has_crashed(zygote):
+    limit = "import os, resource\nresource.setrlimit(resource.RLIMIT_CPU, (0, 0))\n"
+    document, _ = zygote.call(limit + "while True:\n    os.getpid()\n")
+    assert document["failure"] == "crashed"
+    assert "signal 9" in document["message"]
+    assert zygote.requests() == []
 
 
 def test_a_reply_is_not_delayed_by_other_requests(zygote):

@@ -26,6 +26,7 @@ from triton.compiler.errors import CompilationError
 from triton.runtime.errors import OutOfResources, PTXASError
 
 from ouroboros.trace.arena import Block
+from ouroboros.trace.assembler import assemble_again
 from ouroboros.trace.autotune import Choices, DroppedConfigError, install
 from ouroboros.trace.devices import device_for
 from ouroboros.trace.output import captured
@@ -167,6 +168,7 @@ class _Tracer:
 
     def _trace_signature(self, signature: Signature, outcome: dict[str, Any]) -> None:
         check_version()
+        assemble_again()
         pretend_cuda(self.device)
         triton.runtime.driver.set_active(RecordingDriver(self.device, self.recorder))
         warnings.filterwarnings("ignore", message="TRITON_DEFAULT_FP_FUSION")

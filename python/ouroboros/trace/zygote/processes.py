@@ -85,10 +85,18 @@ def kill_descendants(kept: Container[int] = ()) -> bool:
 
 
 def _own_id(process: int) -> int:
-    """The id of a process in its own pid namespace; 0 when it has ended."""
+    """The id by which this process can signal another; 0 when that has ended."""
+    ids = _ids(str(process))
+    # One for each pid namespace from that of /proc down. It may be in one below this process',
+    # where it has a number of its own, by which only those in there know it.
+    return ids[len(_ids("self")) - 1] if ids else 0
+
+
+def _ids(process: str) -> list[int]:
     try:
-        status = (_PROC / str(process) / "status").read_text()
+        status = (_PROC / process / "status").read_text()
     except OSError:
-        return 0
-    ids = [line.split() for line in status.splitlines() if line.startswith("NSpid:")]
-    return int(ids[0][-1]) if ids else process
+        return []
+    key = "NSpid:" if "NSpid:" in status else "Pid:"  # A kernel may have no such namespaces.
+    (line,) = (line for line in status.splitlines() if line.startswith(key))
+    return [int(word) for word in line.split()[1:]]

@@ -11,7 +11,7 @@ import os
 import stat
 from pathlib import Path
 
-__all__ = ["MAX_ENTRIES", "empty", "remove", "usage"]
+__all__ = ["MAX_ENTRIES", "empty", "remove", "shortage", "usage"]
 
 MAX_ENTRIES = 10_000
 
@@ -40,6 +40,25 @@ def usage(path: str) -> tuple[int, int]:
                 return total, MAX_ENTRIES + 1  # Files may be out of sight in there.
             # Else it went while it was counted.
     return total, count
+
+
+def shortage(path: str, needed: int) -> str:
+    """Returns a sentence where the file system had no room for `needed` bytes below `path`.
+
+    What is there already counts as room: nobody else took it.
+    """
+    try:
+        system = os.statvfs(path)
+    except OSError:
+        return ""
+    left = system.f_bavail * system.f_frsize + usage(path)[0]
+    # Some network file systems say that they have no capacity at all.
+    if not system.f_blocks or left >= needed:
+        return ""
+    return (
+        f"the file system of the scratch folder has {left >> 20} MiB left, and a candidate may "
+        f"need {needed >> 20}: free some, or point Options::scratch or TMPDIR elsewhere"
+    )
 
 
 def empty(path: str) -> None:

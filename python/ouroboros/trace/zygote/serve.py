@@ -10,7 +10,9 @@ import secrets
 import selectors
 import socket
 import sys
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,10 @@ from ouroboros.trace.zygote.job import Access, Job, Limits
 __all__ = ["Zygote", "preload"]
 
 _CHUNK = 1 << 18
+
+# A kill may come from outside, where memory is short for instance, and says nothing about the
+# candidate then. One that has itself killed is killed every time.
+_ATTEMPTS = 5
 
 
 def preload(names: Sequence[str], target: str) -> None:
@@ -47,13 +53,27 @@ def require_fork_safety() -> None:
 
 
 class _Running:
-    def __init__(self, identity: int, supervisor: int, channel: socket.socket, folder: str) -> None:
+    def __init__(
+        self, identity: int, attempt: int, job: Job, supervisor: int, channel: socket.socket
+    ) -> None:
         self.identity = identity
+        self.attempt = attempt
+        self.job = job
         self.supervisor = supervisor
         self.channel = channel
-        self.folder = folder
+        self.deadline = time.monotonic() + job.limits.seconds
+        self.cancelled = False
+        self.shut_in = False  # Whether the candidate cannot reach its supervisor.
         self.decoder = Decoder()
         self.reply: Frame | None = None
+
+
+def _without_supervisor(shut_in: bool) -> dict[str, Any]:
+    message = "the candidate's supervisor was killed while it ran"
+    if shut_in:
+        return {"infrastructure": message, "killed": True}
+    isolation = {"namespaces": [], "landlock_abi": 0, "missing": [message]}
+    return {"failure": "crashed", "message": message, "isolation": isolation, "killed": True}
 
 
 class Zygote:
@@ -123,6 +143,7 @@ class Zygote:
     def _cancel(self, identity: int) -> None:
         running = self._running.get(identity)
         if running is not None:
+            running.cancelled = True
             with contextlib.suppress(OSError):
                 running.channel.shutdown(socket.SHUT_WR)
 
@@ -140,12 +161,15 @@ class Zygote:
         except FrameError as error:
             self._reply({"id": identity, "infrastructure": str(error)}, [])
             return
+        self._fork(identity, 1, Job(operation, request, limits, "", self._access, *self._base))
+
+    def _fork(self, identity: int, attempt: int, job: Job) -> None:
         if not confine.has_one_thread():
             raise RuntimeError("the zygote has threads, which a fork would lose")
         # Nobody can guess the name of another request's folder, or list those that there are.
         folder = str(Path(self._scratch) / secrets.token_hex(16))
         Path(folder).mkdir(mode=0o700)
-        job = Job(operation, request, limits, folder, self._access, *self._base)
+        job = replace(job, scratch=folder)
         ours, theirs = socket.socketpair()
         zygote = os.getpid()
         supervisor = os.fork()
@@ -153,7 +177,7 @@ class Zygote:
             supervise.run(job, theirs.detach(), zygote)
         theirs.close()
         ours.setblocking(False)
-        running = _Running(identity, supervisor, ours, folder)
+        running = _Running(identity, attempt, job, supervisor, ours)
         self._running[identity] = running
         self._selector.register(ours, selectors.EVENT_READ, running)
 
@@ -165,20 +189,19 @@ class Zygote:
         except ConnectionError:
             chunk = b""
         for frame in running.decoder.feed(chunk):
-            running.reply = frame
+            if "shut_in" in frame[0]:
+                running.shut_in = frame[0]["shut_in"]
+            else:
+                running.reply = frame
         if chunk:
             return
         self._selector.unregister(running.channel)
         running.channel.close()
         del self._running[running.identity]
         self._reap(running)
-        if running.reply is None:
-            # Only code of a candidate that is not shut in can reach its supervisor.
-            message = "the candidate's supervisor was killed while it ran"
-            isolation = {"namespaces": [], "landlock_abi": 0, "missing": [message]}
-            failure = {"failure": "crashed", "message": message, "isolation": isolation}
-            running.reply = failure, []
-        document, blobs = running.reply
+        document, blobs = running.reply or (_without_supervisor(running.shut_in), [])
+        if document.pop("killed", False) and self._try_again(running):
+            return
         self._reply({**document, "id": running.identity}, blobs)
 
     def _reap(self, running: _Running) -> None:
@@ -186,7 +209,16 @@ class Zygote:
         os.waitpid(running.supervisor, 0)
         if running.reply is None:
             processes.kill_descendants({other.supervisor for other in self._running.values()})
-            scratch.remove(running.folder)
+            scratch.remove(running.job.scratch)
+
+    def _try_again(self, running: _Running) -> bool:
+        """Repeats a request whose processes were killed, in the time that is left for it."""
+        seconds = running.deadline - time.monotonic()
+        if running.cancelled or running.attempt == _ATTEMPTS or seconds <= 0:
+            return False
+        job = replace(running.job, limits=replace(running.job.limits, seconds=seconds))
+        self._fork(running.identity, running.attempt + 1, job)
+        return True
 
     def _reply(self, document: dict[str, Any], blobs: list[bytes]) -> None:
         self._output += encode(document, blobs)

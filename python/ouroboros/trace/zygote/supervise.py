@@ -41,7 +41,9 @@ def run(job: Job, channel: int, zygote: int) -> NoReturn:
         confine.die_with_parent(zygote)
         confine.become_subreaper()
         with contextlib.suppress(ConnectionError):  # The zygote has cancelled.
-            _send(channel, _Supervisor(job, channel).run())
+            supervisor = _Supervisor(job, channel)
+            _send(channel, ({"shut_in": supervisor.shut_in}, []))
+            _send(channel, supervisor.run())
     except BaseException:
         with contextlib.suppress(OSError):
             failure = {"infrastructure": traceback.format_exc()[-4000:]}
@@ -91,21 +93,31 @@ class _Supervisor:
         os.set_blocking(self._result, False)
         os.set_blocking(self._output, False)
 
+    @property
+    def shut_in(self) -> bool:
+        """Whether the candidate sees no process but its own."""
+        return "pid" in self._entered
+
     def run(self) -> Frame:
         try:
             self._watch()
         finally:
             status = self._end_tree()
             self._drain()
+            full = scratch.shortage(self._job.scratch, self._job.limits.file_mib * MIB)
             remains = scratch.remove(self._job.scratch)
+        outcome = self._outcome or (_crash(status), [])
         if self._confinement is None and not self._is_cancelled():
             # None of the candidate's code has run.
-            why = (self._outcome or (_crash(status), []))[0]["message"]
+            document, _ = outcome
             log = self._log.decode(errors="replace")
-            return {"infrastructure": f"a tracer could not be made ready: {why} {log}".strip()}, []
+            why = f"a tracer could not be made ready: {document['message']} {log}".strip()
+            return {"infrastructure": why, "killed": document.get("killed", False)}, []
+        if full and not self._is_cancelled():
+            return {"infrastructure": full}, []
         if remains:
             self._missing.append(remains)
-        document, blobs = self._outcome or (_crash(status), [])
+        document, blobs = outcome
         return {**document, **self._report()}, blobs
 
     def _is_cancelled(self) -> bool:
@@ -232,7 +244,7 @@ class _Supervisor:
             os.kill(self._child, signal.SIGKILL)
         # The first process of a pid namespace is not reaped before the others are gone.
         _, status = os.waitpid(self._child, 0)
-        if "pid" not in self._entered and not processes.kill_descendants():
+        if not self.shut_in and not processes.kill_descendants():
             self._missing.append("processes that a tracer left could not be looked for")
         return status
 
@@ -258,9 +270,14 @@ def _checked(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _crash(status: int) -> dict[str, Any]:
+    """What the end of a process says that gave no result. "killed": perhaps from outside."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         end = f"was ended by signal {number} ({signal.strsignal(number)})"
     else:
         end = f"ended with status {os.WEXITSTATUS(status)}"
-    return {"failure": "crashed", "message": f"the candidate's process {end} before its result"}
+    return {
+        "failure": "crashed",
+        "message": f"the candidate's process {end} before its result",
+        "killed": os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL,
+    }

@@ -41,7 +41,8 @@ struct CudaDevice {
 /// The GPUs of this machine.
 struct CudaDevices {
   std::vector<CudaDevice> devices;
-  std::string reason;  ///< Why there is none, in one sentence; empty when there is one.
+  std::string reason;    ///< Why there is none, in one sentence; empty when there is one.
+  bool answered = true;  ///< False where it could not be found out, and may be another time.
 };
 
 /// Finds out in a child process, so that no driver is ever loaded into this one. `libcuda`: the

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,18 @@ using Clock = std::chrono::steady_clock;
 
 std::string environment_variable(const char* name, const std::string& value) {
   return std::string(name) + "=" + value;
+}
+
+/// Bytes of the files in a folder.
+std::uint64_t held(const std::filesystem::path& folder) {
+  std::uint64_t bytes = 0;
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, failure)) {
+    std::error_code ignored;
+    const auto size = entry.is_regular_file(ignored) ? entry.file_size(ignored) : 0;
+    bytes += ignored ? 0 : size;
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -50,11 +63,12 @@ void ScratchFolder::require_space(std::uint64_t bytes) const {
   std::error_code failure;
   const auto space = std::filesystem::space(path_, failure);
   // Some network file systems say that they have no capacity at all.
-  if (!failure && space.capacity != 0 && space.available < bytes) {
+  const auto room = space.available + held(path_);
+  if (!failure && space.capacity != 0 && room < bytes) {
     throw Error(ErrorCode::io,
                 fmt::format("the file system of {} has {} MiB left, and a compilation may need "
                             "{}: free some, or point Options::scratch or TMPDIR elsewhere",
-                            path_.parent_path().string(), space.available / mib, bytes / mib));
+                            path_.parent_path().string(), room / mib, bytes / mib));
   }
 }
 
@@ -98,6 +112,7 @@ std::optional<sandbox::Exit> run(sandbox::Request request, double seconds, std::
   sandbox::Descriptor output(ends[0]);
   sandbox::Descriptor input(ends[1]);
   request.descriptors = {{input.get(), 1}, {input.get(), 2}};
+  const auto cpu_limit = request.limits.find("cpu_seconds");
   sandbox::Process process(request);
   input.reset();
 
@@ -122,8 +137,19 @@ std::optional<sandbox::Exit> run(sandbox::Request request, double seconds, std::
       }
     }
   }
-  return process.wait(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - Clock::now()));
+  const auto exit =
+      process.wait(std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - Clock::now()));
+  if (exit && exit->signal == SIGKILL) {
+    // To the first process of a pid namespace nobody in there sends this: the kernel does when its
+    // processor time is spent, or somebody outside.
+    if (cpu_limit != request.limits.end() &&
+        exit->cpu_seconds >= static_cast<double>(cpu_limit->second)) {
+      return std::nullopt;
+    }
+    throw Error(ErrorCode::executor_lost,
+                "the compiler was killed from outside, perhaps for want of memory");
+  }
+  return exit;
 }
 
 std::string version_line(sandbox::Request request, const Limits& limits,

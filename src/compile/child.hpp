@@ -29,6 +29,7 @@ class ScratchFolder {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
   /// Throws when a compilation could fail for want of space and not for a fault of its source.
+  /// What is in it counts as room: nobody else took it.
   void require_space(std::uint64_t bytes) const;
 
   void write(const char* name, const std::string& text) const;
@@ -42,7 +43,7 @@ class ScratchFolder {
                                          const ScratchFolder& scratch, const Limits& limits);
 
 /// Runs a compiler and keeps the first `log_bytes` of what it says. Empty when time ran out.
-/// Throws `Error{cancelled}`.
+/// Throws `Error{cancelled}`, and `Error{executor_lost}` when something outside killed it.
 [[nodiscard]] std::optional<sandbox::Exit> run(sandbox::Request request, double seconds,
                                                std::size_t log_bytes,
                                                const std::function<bool()>& cancelled,

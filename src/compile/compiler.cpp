@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <optional>
+#include <string_view>
 
 #include "compile/child.hpp"
 #include "ouroboros/error.hpp"
@@ -25,6 +27,11 @@ const std::vector<std::string> flags = {"-std=c++20",
                                         "-fdiagnostics-color=never",
                                         "-Wl,-z,now,-z,noexecstack,-z,text,--hash-style=both",
                                         "-Wl,-Bsymbolic"};
+
+// A driver tells its end by the text alone when something outside killed one of its programs. A
+// source can print the same, and gains by it that it is compiled again.
+constexpr int attempts = 3;
+constexpr std::string_view killed = "Killed";
 
 std::string version_of(const std::filesystem::path& compiler, const ScratchFolder& scratch,
                        const Settings& settings) {
@@ -61,12 +68,19 @@ Output compile_cpp(const std::string& source, const std::string& prelude,
        {"-include", "prelude.hpp", "candidate.cpp", "-lgcc", "-o", "candidate.so"}) {
     request.command.emplace_back(argument);
   }
-  const auto start = Clock::now();
-  const auto exit = run(std::move(request), settings.limits.compile_seconds,
-                        static_cast<std::size_t>(settings.limits.log_kib) * kib, settings.cancelled,
-                        output.record.log);
-  output.record.duration_ms =
-      std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  std::optional<sandbox::Exit> exit;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    output.record.log.clear();
+    const auto start = Clock::now();
+    exit = run(request, settings.limits.compile_seconds,
+               static_cast<std::size_t>(settings.limits.log_kib) * kib, settings.cancelled,
+               output.record.log);
+    output.record.duration_ms =
+        std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    if (!exit || exit->code == 0 || output.record.log.find(killed) == std::string::npos) {
+      break;
+    }
+  }
   output.record.log = without_folder(std::move(output.record.log), scratch.path());
   if (!exit) {
     output.result = Result::timed_out;
@@ -77,6 +91,8 @@ Output compile_cpp(const std::string& source, const std::string& prelude,
                                     static_cast<std::uint64_t>(settings.limits.image_mib) * mib);
   }
   if (output.image.bytes.empty()) {
+    // Where others have filled the disk meanwhile, that is why.
+    scratch.require_space(static_cast<std::uint64_t>(settings.limits.image_mib) * mib);
     if (output.record.log.empty()) {
       output.record.log = fmt::format("the compiler ended with status {} (signal {}) and no word",
                                       exit->code, exit->signal);

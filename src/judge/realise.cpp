@@ -38,6 +38,7 @@ template <typename Function>
 Tensors guarded(const std::string& what, const CaseSpec& spec, Function&& function) {
   const auto fault = [&](const std::string& message) {
     if (message.find("not enough memory") != std::string::npos ||
+        message.find("can't allocate memory") != std::string::npos ||
         message.find("out of memory") != std::string::npos) {
       throw Error(ErrorCode::out_of_memory, "the " + what + " ran out of memory" + in_case(spec));
     }

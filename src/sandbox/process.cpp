@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -124,6 +125,10 @@ class Attributes {
  private:
   posix_spawnattr_t attributes_{};
 };
+
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
 
 Exit decode(int status) {
   return WIFSIGNALED(status) ? Exit{0, WTERMSIG(status)} : Exit{WEXITSTATUS(status), 0};
@@ -302,11 +307,13 @@ void Process::reap() noexcept {
   ::kill(-leader_, SIGKILL);
   running().remove(leader_);
   int status = 0;
+  rusage usage{};
   pid_t waited = 0;
   do {
-    waited = waitpid(leader_, &status, 0);
+    waited = wait4(leader_, &status, 0, &usage);
   } while (waited < 0 && errno == EINTR);
   exit_ = waited == leader_ ? decode(status) : exit_of_reaped(pidfd_.get());
+  exit_->cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 void Process::kill() noexcept {

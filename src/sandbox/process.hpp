@@ -31,9 +31,10 @@ struct Request {
 
 /// How a process ended.
 struct Exit {
-  int code = 0;       ///< Exit status; meaningful when `signal` is 0.
-  int signal = 0;     ///< The signal that ended it.
-  bool known = true;  ///< False when another part of this process took the kernel's report.
+  int code = 0;            ///< Exit status; meaningful when `signal` is 0.
+  int signal = 0;          ///< The signal that ended it.
+  bool known = true;       ///< False when another part of this process took the kernel's report.
+  double cpu_seconds = 0;  ///< Of it and of those that it waited for; 0 when unknown.
 };
 
 /// A sandboxed process, alone with its descendants in a process group. Killed as a tree when this

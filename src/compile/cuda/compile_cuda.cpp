@@ -193,6 +193,8 @@ void conclude(const std::optional<sandbox::Exit>& exit, const compile::ScratchFo
         scratch.path() / cubin_file, static_cast<std::uint64_t>(limits.image_mib) * compile::mib);
   }
   if (module.cubin.bytes.empty()) {
+    // Where others have filled the disk meanwhile, that is why.
+    scratch.require_space(static_cast<std::uint64_t>(limits.image_mib) * compile::mib);
     if (log.empty()) {
       log = fmt::format("the compiler ended with status {} (signal {}) and no word", exit->code,
                         exit->signal);

@@ -250,6 +250,7 @@ CudaDevices cuda_devices(const std::string& libcuda) {
     }
   } catch (const Error& error) {
     result.reason = error.what();
+    result.answered = error.code() == ErrorCode::unsupported;
   }
   return result;
 }

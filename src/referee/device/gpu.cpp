@@ -10,6 +10,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -51,10 +52,21 @@ sandbox::Descriptor lock_gpu(const Options& options) {
   return file;
 }
 
-/// The GPUs of this machine, which do not change while a process lives.
+/// The GPUs of this machine, which do not change while a process lives. Throws where that cannot be
+/// found out: a machine that has none is judged on in another way, and for good.
 const CudaDevices& machine() {
-  static const CudaDevices found = cuda_devices();
-  return found;
+  static std::mutex mutex;
+  static std::optional<CudaDevices> known;
+  const std::lock_guard guard(mutex);
+  if (!known) {
+    auto found = cuda_devices();
+    if (!found.answered) {
+      throw Error(ErrorCode::executor_lost,
+                  "it could not be found out whether there is a GPU: " + found.reason);
+    }
+    known = std::move(found);
+  }
+  return *known;
 }
 
 std::optional<CudaDevice> find(const Options& options) {

@@ -1,0 +1,123 @@
+"""The library's judge, on many mutants of a few kernels."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import ouroboros
+from ouroboros import _ouroboros
+from ouroboros.trace.zygote import command_line
+from triton_mutants import Mutant
+
+__all__ = ["Judge"]
+
+HERE = Path(__file__).resolve().parent
+TARGET = "sm_90"
+CLEARLY = 1e3
+"""So many units of the dtype are no rounding; less may be, and then all cases are run."""
+
+
+def tracer(store: Path, limits: Any) -> Any:
+    """Returns a tracer whose zygote does what operations.py says.
+
+    It is one of those that may write to /dev/shm, as live tracers are: honest outputs go there.
+    """
+    line = command_line(TARGET)
+    python, *rest = line.command
+    modules = rest.index("-m")
+    command = [
+        *(python, *rest[:modules], "-m", "ouroboros.trace.zygote", "--target", TARGET),
+        *("--operation", "trace=operations:trace", "--operation", "interpret=operations:interpret"),
+        *("--preload", "torch", "--preload", "triton", "--preload", "ouroboros.trace.dry"),
+        *("--preload", "ouroboros.trace.interpret", "--preload", "operations"),
+    ]
+    environment = {**line.environment, "MUTANTS_STORE": str(store)}
+    environment["PYTHONPATH"] += os.pathsep + str(HERE)
+    return _ouroboros.Tracer(
+        command=command,
+        readable=[*line.readable, str(HERE)],
+        environment=environment,
+        limits=limits,
+        gpu=True,
+    )
+
+
+class Judge:
+    """Judges candidates for one problem, all on the same cases."""
+
+    def __init__(self, problem: str, store: Path, seed: int, dtypes: Sequence[str]) -> None:
+        self.problem = ouroboros.problems.load(problem)
+        self.store = store.resolve()
+        limits = ouroboros.Limits(compile_seconds=300.0, compile_memory_mib=4096)
+        options = _ouroboros.Options(
+            until="sweep",
+            dtypes=list(dtypes),
+            seed=seed,
+            limits=limits,
+            device=_ouroboros.DeviceOptions(target=TARGET, tracer=tracer(self.store, limits)),
+        )
+        self.native = _ouroboros.Referee(options)
+        self.cases = self.native.share_cases(self.problem)
+
+    def verdict(self, source: str, told: dict[str, Any]) -> Any:
+        text = self.native.judge_json(
+            self.problem,
+            source.encode(),
+            name=json.dumps(told),
+            language="triton",
+            cases=self.cases,
+        )
+        return ouroboros.Verdict.from_json(text)
+
+    def honest(self, kernel: str, source: str) -> None:
+        """Judges a kernel as it is, which leaves its plans and its outputs for its mutants."""
+        for folder in (self.store / one for one in (kernel, self.problem.name, "reports")):
+            folder.mkdir(exist_ok=True)
+        verdict = self.verdict(source, {"kernel": kernel, "problem": self.problem.name})
+        if verdict.status.value != "ok":
+            raise RuntimeError(f"{kernel} is not ok: {[f.evidence for f in verdict.findings]}")
+
+    def mutant(self, kernel: str, mutant: Mutant) -> dict[str, Any]:
+        """Returns a row: what the judge says of it, and where its bits are not the honest ones."""
+        started = time.monotonic()
+        clearly = CLEARLY
+        while True:
+            told = {
+                "kernel": kernel,
+                "problem": self.problem.name,
+                "mutant": mutant.key,
+                "clearly": clearly,
+            }
+            verdict = self.verdict(mutant.source, told)
+            file = self.store / "reports" / f"{mutant.key}.json"
+            report = json.loads(file.read_text()) if file.exists() else {}
+            file.unlink(missing_ok=True)
+            stopped = report.get("ran", 0) + len(report.get("left", ())) < report.get("cases", 0)
+            if verdict.status.value != "ok" or not stopped:
+                break
+            clearly = 1e31
+        return {
+            "outcome": outcome(verdict, report),
+            "status": verdict.status.value,
+            "findings": [one.kind for one in verdict.findings if one.kind != "not_timed"],
+            "evidence": "; ".join(f.evidence for f in verdict.findings if f.kind != "not_timed")[
+                :300
+            ],
+            "error_over_allowed": verdict.correctness.max_error_over_allowed
+            if verdict.correctness
+            else 0.0,
+            **report,
+            "seconds": round(time.monotonic() - started, 2),
+        }
+
+
+def outcome(verdict: Any, report: dict[str, Any]) -> str:
+    """Returns `killed`, `alive`, or `equal` where every bit was the honest kernel's."""
+    if verdict.status.value != "ok":
+        return "killed"
+    return "alive" if report["unequal"] else "equal"

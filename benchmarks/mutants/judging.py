@@ -74,25 +74,20 @@ class Judge:
         )
         return ouroboros.Verdict.from_json(text)
 
-    def honest(self, kernel: str, source: str) -> None:
-        """Judges a kernel as it is, which leaves its plans and its outputs for its mutants."""
-        for folder in (self.store / one for one in (kernel, self.problem.name, "reports")):
+    def prepare(self, source: str) -> None:
+        """Judges an honest kernel, which leaves plans and right outputs for the mutants of all."""
+        for folder in (self.store / self.problem.name, self.store / "reports"):
             folder.mkdir(exist_ok=True)
-        verdict = self.verdict(source, {"kernel": kernel, "problem": self.problem.name})
+        verdict = self.verdict(source, {"problem": self.problem.name})
         if verdict.status.value != "ok":
-            raise RuntimeError(f"{kernel} is not ok: {[f.evidence for f in verdict.findings]}")
+            raise RuntimeError(f"the honest kernel is refused: {verdict.findings}")
 
-    def mutant(self, kernel: str, mutant: Mutant) -> dict[str, Any]:
-        """Returns a row: what the judge says of it, and where its bits are not the honest ones."""
+    def mutant(self, mutant: Mutant) -> dict[str, Any]:
+        """Returns what the judge says of a mutant."""
         started = time.monotonic()
         clearly = CLEARLY
         while True:
-            told = {
-                "kernel": kernel,
-                "problem": self.problem.name,
-                "mutant": mutant.key,
-                "clearly": clearly,
-            }
+            told = {"problem": self.problem.name, "mutant": mutant.key, "clearly": clearly}
             verdict = self.verdict(mutant.source, told)
             file = self.store / "reports" / f"{mutant.key}.json"
             report = json.loads(file.read_text()) if file.exists() else {}
@@ -101,23 +96,14 @@ class Judge:
             if verdict.status.value != "ok" or not stopped:
                 break
             clearly = 1e31
+        findings = [one for one in verdict.findings if one.kind != "not_timed"]
+        correctness = verdict.correctness
         return {
-            "outcome": outcome(verdict, report),
+            "outcome": "passed" if verdict.status.value == "ok" else "killed",
             "status": verdict.status.value,
-            "findings": [one.kind for one in verdict.findings if one.kind != "not_timed"],
-            "evidence": "; ".join(f.evidence for f in verdict.findings if f.kind != "not_timed")[
-                :300
-            ],
-            "error_over_allowed": verdict.correctness.max_error_over_allowed
-            if verdict.correctness
-            else 0.0,
+            "findings": [one.kind for one in findings],
+            "evidence": "; ".join(one.evidence for one in findings)[:300],
+            "error_over_allowed": correctness.max_error_over_allowed if correctness else 0.0,
             **report,
             "seconds": round(time.monotonic() - started, 2),
         }
-
-
-def outcome(verdict: Any, report: dict[str, Any]) -> str:
-    """Returns `killed`, `alive`, or `equal` where every bit was the honest kernel's."""
-    if verdict.status.value != "ok":
-        return "killed"
-    return "alive" if report["unequal"] else "equal"

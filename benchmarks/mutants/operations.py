@@ -1,10 +1,10 @@
 """What the tracer's zygote does for mutants: the library's own work, done once where it can be.
 
-Plans come from the honest kernel, as a mutant's plan counts for nothing in the interpreter. Cases
-are interpreted from the cheapest to the dearest. At the first whose outputs are clearly others than
-the honest kernel's, the rest is left out, and the honest outputs stand there: whether the mutant is
-wrong, the judge alone decides, by the cases that were run. Cases of thousands of rows, each of
-which is a program to interpret, are run by the first kernel of a problem alone.
+Plans are those of one honest kernel of the problem, as they count for nothing in the interpreter.
+Mutants' cases are interpreted from the cheapest to the dearest. At the first whose outputs are
+clearly not its, the rest is left out, and right outputs stand there: whether the mutant is
+wrong, the judge alone decides, by the cases that were run. Cases of many rows, each of which is a
+program to interpret, are never run for mutants.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ __all__ = ["interpret", "trace"]
 
 STORE = "MUTANTS_STORE"
 MOST_ROWS = 2048
+MOST_NARROW_ROWS = 20
+"""In 16 bits: what many rows show, they show in float32."""
 OTHERWISE = 1e30
 """How far outputs are apart that cannot be compared: refused, of other shapes, infinite."""
 
@@ -43,8 +45,8 @@ def told(request: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def folder_of(kernel: str) -> Path:
-    return Path(os.environ[STORE]) / kernel
+def folder_of(name: str) -> Path:
+    return Path(os.environ[STORE]) / name
 
 
 def kept(file: Path) -> Any:
@@ -58,17 +60,16 @@ def keep(file: Path, value: Any) -> None:
 
 
 def trace(request: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the honest kernel's plans; makes them where there are none."""
+    """Returns the plans of a problem's honest kernel; makes them where there are none."""
     from ouroboros.trace import dry
 
-    kernel = told(request)["kernel"]
-    files = [folder_of(kernel) / f"{key_of(one)}.plan" for one in request["signatures"]]
+    folder = folder_of(told(request)["problem"])
+    files = [folder / f"{key_of(one)}.plan" for one in request["signatures"]]
     results = [kept(file) for file in files]
     missing = [at for at, result in enumerate(results) if result is None]
     if missing:
-        source = told(request).get("honest") or request["source"]
         signatures = [request["signatures"][at] for at in missing]
-        made = dry.trace({**request, "source": source, "signatures": signatures})
+        made = dry.trace({**request, "signatures": signatures})
         for at, result in zip(missing, made, strict=True):
             results[at] = result
             keep(files[at], result)
@@ -78,40 +79,27 @@ def trace(request: Mapping[str, Any]) -> list[dict[str, Any]]:
 def interpret(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns a candidate's outputs, in a mutant's case as said above."""
     about = told(request)
-    values = list(request["inputs"])
-    calls = list(zip(request["signatures"], values, strict=True))
-    files = [
-        folder_of(about["problem" if is_long(call[0]) else "kernel"]) / f"{key_of(*call)}.out"
-        for call in calls
-    ]
-    honest = [kept(file) for file in files]
+    calls = list(zip(request["signatures"], request["inputs"], strict=True))
+    files = [folder_of(about["problem"]) / f"{key_of(*call)}.out" for call in calls]
+    right = [kept(file) for file in files]
     if "mutant" not in about:
-        for at, result in enumerate(honest):
+        for at, result in enumerate(right):
             if result is None:
-                honest[at] = called(request, *calls[at])
-                keep(files[at], honest[at])
-        return honest
-    results = list(honest)
-    ran, unequal, left = [], [], []
-    for at in sorted(range(len(calls)), key=lambda i: honest[i]["seconds"]):
-        if is_long(calls[at][0]):
-            left.append(shape_of(calls[at][0]))
-            continue
+                right[at] = called(request, *calls[at])
+                keep(files[at], right[at])
+        return right
+    results = list(right)
+    left = [at for at, call in enumerate(calls) if is_long(call[0])]
+    ran, furthest = 0, 0.0
+    for at in sorted(set(range(len(calls))) - set(left), key=lambda i: right[i]["seconds"]):
         results[at] = called(request, *calls[at])
-        ran.append(at)
-        distance = apart(results[at], honest[at])
-        if distance > 0:
-            unequal.append([shape_of(calls[at][0]), distance])
-        if distance >= about["clearly"]:
+        ran += 1
+        furthest = max(furthest, apart(results[at], right[at]))
+        if furthest >= about["clearly"]:
             break
-    report = {"ran": len(ran), "cases": len(calls), "unequal": unequal, "left": left}
+    report = {"ran": ran, "cases": len(calls), "left": [shape_of(calls[at][0]) for at in left]}
     (folder_of("reports") / f"{about['mutant']}.json").write_text(json.dumps(report))
     return results
-
-
-def is_long(signature: Mapping[str, Any]) -> bool:
-    """Whether a call has too many rows for an interpreter."""
-    return max(one["shape"][0] for one in signature["inputs"]) > MOST_ROWS
 
 
 def called(request: Mapping[str, Any], signature: Any, data: Any) -> dict[str, Any]:
@@ -125,6 +113,13 @@ def called(request: Mapping[str, Any], signature: Any, data: Any) -> dict[str, A
 def shape_of(signature: Mapping[str, Any]) -> str:
     first = signature["inputs"][0]
     return f"{first['dtype']} {'x'.join(map(str, first['shape']))}"
+
+
+def is_long(signature: Mapping[str, Any]) -> bool:
+    """Whether a call has too many rows for an interpreter."""
+    first = signature["inputs"][0]
+    most = MOST_ROWS if first["dtype"] == "float32" else MOST_NARROW_ROWS
+    return bool(first["shape"][0] > most)
 
 
 def apart(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:

@@ -14,7 +14,7 @@ from ouroboros import _ouroboros
 from ouroboros.trace.zygote import command_line
 from triton_mutants import Mutant
 
-__all__ = ["Judge"]
+__all__ = ["TARGET", "Judge", "row_of"]
 
 HERE = Path(__file__).resolve().parent
 TARGET = "sm_90"
@@ -75,12 +75,12 @@ class Judge:
         return ouroboros.Verdict.from_json(text)
 
     def prepare(self, source: str) -> None:
-        """Judges an honest kernel, which leaves plans and right outputs for the mutants of all."""
+        """Has an honest kernel's plans made, which serve the mutants of all."""
         for folder in (self.store / self.problem.name, self.store / "reports"):
             folder.mkdir(exist_ok=True)
         verdict = self.verdict(source, {"problem": self.problem.name})
         if verdict.status.value != "ok":
-            raise RuntimeError(f"the honest kernel is refused: {verdict.findings}")
+            raise RuntimeError(f"the cases are not ready: {verdict.findings}")
 
     def mutant(self, mutant: Mutant) -> dict[str, Any]:
         """Returns what the judge says of a mutant."""
@@ -96,14 +96,18 @@ class Judge:
             if verdict.status.value != "ok" or not stopped:
                 break
             clearly = 1e31
-        findings = [one for one in verdict.findings if one.kind != "not_timed"]
-        correctness = verdict.correctness
-        return {
-            "outcome": "passed" if verdict.status.value == "ok" else "killed",
-            "status": verdict.status.value,
-            "findings": [one.kind for one in findings],
-            "evidence": "; ".join(one.evidence for one in findings)[:300],
-            "error_over_allowed": correctness.max_error_over_allowed if correctness else 0.0,
-            **report,
-            "seconds": round(time.monotonic() - started, 2),
-        }
+        return {**row_of(verdict), **report, "seconds": round(time.monotonic() - started, 2)}
+
+
+def row_of(verdict: Any) -> dict[str, Any]:
+    """Returns the part of a row that says what came of a mutant."""
+    findings = [one for one in verdict.findings if one.kind != "not_timed"]
+    correctness = verdict.correctness
+    status = verdict.status.value
+    return {
+        "outcome": {"ok": "passed", "infrastructure_error": "not_judged"}.get(status, "killed"),
+        "status": status,
+        "findings": [one.kind for one in findings],
+        "evidence": "; ".join(one.evidence for one in findings)[:300],
+        "error_over_allowed": correctness.max_error_over_allowed if correctness else 0.0,
+    }

@@ -1,10 +1,10 @@
 """What the tracer's zygote does for mutants: the library's own work, done once where it can be.
 
 Plans are those of one honest kernel of the problem, as they count for nothing in the interpreter.
-Mutants' cases are interpreted from the cheapest to the dearest. At the first whose outputs are
-clearly not its, the rest is left out, and right outputs stand there: whether the mutant is
-wrong, the judge alone decides, by the cases that were run. Cases of many rows, each of which is a
-program to interpret, are never run for mutants.
+Mutants' cases are interpreted, those of few rows first, as each row may be a program. At the first
+whose outputs are clearly not the reference's, the rest is left out, and the reference's outputs
+stand there: whether the mutant is wrong, the judge alone decides, by the cases that were run. Cases
+of very many rows are never run.
 """
 
 from __future__ import annotations
@@ -82,16 +82,16 @@ def interpret(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     calls = list(zip(request["signatures"], request["inputs"], strict=True))
     files = [folder_of(about["problem"]) / f"{key_of(*call)}.out" for call in calls]
     right = [kept(file) for file in files]
+    for at, result in enumerate(right):
+        if result is None:
+            right[at] = by_reference(about["problem"], *calls[at])
+            keep(files[at], right[at])
     if "mutant" not in about:
-        for at, result in enumerate(right):
-            if result is None:
-                right[at] = called(request, *calls[at])
-                keep(files[at], right[at])
         return right
     results = list(right)
     left = [at for at, call in enumerate(calls) if is_long(call[0])]
     ran, furthest = 0, 0.0
-    for at in sorted(set(range(len(calls))) - set(left), key=lambda i: right[i]["seconds"]):
+    for at in sorted(set(range(len(calls))) - set(left), key=lambda at: rows_of(calls[at][0])):
         results[at] = called(request, *calls[at])
         ran += 1
         furthest = max(furthest, apart(results[at], right[at]))
@@ -100,6 +100,28 @@ def interpret(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     report = {"ran": ran, "cases": len(calls), "left": [shape_of(calls[at][0]) for at in left]}
     (folder_of("reports") / f"{about['mutant']}.json").write_text(json.dumps(report))
     return results
+
+
+def by_reference(problem: str, signature: Mapping[str, Any], data: Sequence[bytes]) -> Any:
+    """Returns what the interpreter would, had it run the reference."""
+    import ouroboros
+
+    inputs = []
+    for one, value in zip(signature["inputs"], data, strict=True):
+        dtype = getattr(torch, one["dtype"])
+        flat = torch.frombuffer(bytearray(value), dtype=dtype) if value else torch.empty(0)
+        inputs.append(flat.to(dtype).view(one["shape"]))
+    made = ouroboros.problems.get(problem).reference(*inputs)
+    outputs = [
+        {
+            "dtype": str(one.dtype).removeprefix("torch."),
+            "shape": list(one.shape),
+            "strides": list(one.contiguous().stride()),
+            "bytes": one.contiguous().view(-1).view(torch.uint8).numpy().tobytes(),
+        }
+        for one in (made if isinstance(made, (tuple, list)) else (made,))
+    ]
+    return {"outputs": outputs, "refusal": None, "host_ops": [], "log": "", "seconds": 0.0}
 
 
 def called(request: Mapping[str, Any], signature: Any, data: Any) -> dict[str, Any]:
@@ -117,9 +139,12 @@ def shape_of(signature: Mapping[str, Any]) -> str:
 
 def is_long(signature: Mapping[str, Any]) -> bool:
     """Whether a call has too many rows for an interpreter."""
-    first = signature["inputs"][0]
-    most = MOST_ROWS if first["dtype"] == "float32" else MOST_NARROW_ROWS
-    return bool(first["shape"][0] > most)
+    narrow = signature["inputs"][0]["dtype"] != "float32"
+    return rows_of(signature) > (MOST_NARROW_ROWS if narrow else MOST_ROWS)
+
+
+def rows_of(signature: Mapping[str, Any]) -> int:
+    return int(signature["inputs"][0]["shape"][0])
 
 
 def apart(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:

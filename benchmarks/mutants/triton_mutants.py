@@ -621,7 +621,7 @@ def short(node: ast.AST) -> str:
 def chosen(all_mutants: list[Mutant], each: int) -> list[Mutant]:
     """Returns at most so many of each operator, by their keys: a sample that stays the same."""
     taken: list[Mutant] = []
-    for name in OPERATORS:
+    for name in dict.fromkeys(one.operator for one in all_mutants):
         of_name = sorted((one for one in all_mutants if one.operator == name), key=lambda m: m.key)
         taken += of_name[:each]
     return taken

@@ -22,9 +22,8 @@ import torch
 __all__ = ["interpret", "trace"]
 
 STORE = "MUTANTS_STORE"
-MOST_ROWS = 2048
-MOST_NARROW_ROWS = 20
-"""In 16 bits: what many rows show, they show in float32."""
+MOST_ROWS = {"float32": 40, "float16": 20}
+"""Of cases that mutants run. A tile has 16 rows at most, and a persistent kernel 16 programs."""
 OTHERWISE = 1e30
 """How far outputs are apart that cannot be compared: refused, of other shapes, infinite."""
 
@@ -139,8 +138,7 @@ def shape_of(signature: Mapping[str, Any]) -> str:
 
 def is_long(signature: Mapping[str, Any]) -> bool:
     """Whether a call has too many rows for an interpreter."""
-    narrow = signature["inputs"][0]["dtype"] != "float32"
-    return rows_of(signature) > (MOST_NARROW_ROWS if narrow else MOST_ROWS)
+    return rows_of(signature) > MOST_ROWS[signature["inputs"][0]["dtype"]]
 
 
 def rows_of(signature: Mapping[str, Any]) -> int:

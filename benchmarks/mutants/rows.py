@@ -56,11 +56,9 @@ class Rows:
         self.path = path
         self.rows: list[Row] = []
         if path.exists():
-            for line in path.read_text().splitlines():
-                try:
-                    self.rows.append(json.loads(line))
-                except ValueError:
-                    continue
+            whole = path.read_text().rpartition("\n")[0]
+            self.rows = [json.loads(line) for line in whole.splitlines()]
+            path.write_text("".join(json.dumps(row) + "\n" for row in self.rows))
         self.known = {(row["kernel"], row["key"]) for row in self.rows}
 
     def has(self, kernel: str, key: str) -> bool:

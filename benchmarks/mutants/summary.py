@@ -48,7 +48,7 @@ def verdict_on(row: Row, differs: list[Any] | None) -> tuple[str, str]:
 
     Args:
         row: What the judge said of it.
-        differs: Other inputs on which its bits are not the honest kernel's; None where nobody looked.
+        differs: Other inputs on which its bits are others; None where nobody looked.
     """
     if row["outcome"] == "killed":
         return "killed", row["status"]

@@ -130,7 +130,8 @@ def is_address(node: ast.AST) -> bool:
 @operator
 def drop_mask(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
     if called(node) in ("load", "store") and keyword(node, "mask") is not None:
-        yield with_keyword(node, "mask", None)
+        # There is no padding without a mask.
+        yield with_keyword(with_keyword(node, "mask", None), "other", None)
 
 
 @operator
@@ -275,8 +276,8 @@ def divides_by_the_block(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 @operator
 def epsilon_size(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
     if isinstance(node, ast.Constant) and type(node.value) is float and 0 < node.value < 1e-3:
-        yield ast.Constant(node.value * 10)
-        yield ast.Constant(node.value / 10)
+        yield ast.Constant(float(f"{node.value * 10:.3g}"))
+        yield ast.Constant(float(f"{node.value / 10:.3g}"))
         yield ast.Constant(0.0)
 
 
@@ -530,7 +531,7 @@ def dropped_store(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 def store_of_first_programs(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
     """The others write nothing."""
     if called(node) == "store" and (mask := keyword(node, "mask")) is not None:
-        yield with_keyword(node, "mask", wrapped(mask, "_ & (_ * tl.program_id(0) < 100)"))
+        yield with_keyword(node, "mask", wrapped(mask, "_ & (_ * tl.program_id(0) < 20)"))
 
 
 @operator

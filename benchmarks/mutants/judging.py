@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,14 @@ from ouroboros import _ouroboros
 from ouroboros.trace.zygote import command_line
 from triton_mutants import Mutant
 
-__all__ = ["TARGET", "Judge", "row_of"]
+__all__ = ["TARGET", "THOROUGH", "Judge", "row_of"]
 
 HERE = Path(__file__).resolve().parent
 TARGET = "sm_90"
+QUICK = {"float32": 40, "float16": 20}
+"""Rows of the cases that mutants run at first: more than a tile, or a persistent grid, has."""
+THOROUGH = {"float32": 1000, "float16": 1000}
+"""All cases but the one of 4097 rows, for those that passed and are not the honest kernel."""
 CLEARLY = 1e3
 """So many units of the dtype are no rounding; less may be, and then all cases are run."""
 
@@ -82,12 +86,17 @@ class Judge:
         if verdict.status.value != "ok":
             raise RuntimeError(f"the cases are not ready: {verdict.findings}")
 
-    def mutant(self, mutant: Mutant) -> dict[str, Any]:
-        """Returns what the judge says of a mutant."""
+    def mutant(self, mutant: Mutant, most_rows: Mapping[str, int] = QUICK) -> dict[str, Any]:
+        """Returns what the judge says of a mutant, by the cases of no more rows than that."""
         started = time.monotonic()
         clearly = CLEARLY
         while True:
-            told = {"problem": self.problem.name, "mutant": mutant.key, "clearly": clearly}
+            told = {
+                "problem": self.problem.name,
+                "mutant": mutant.key,
+                "clearly": clearly,
+                "most_rows": dict(most_rows),
+            }
             verdict = self.verdict(mutant.source, told)
             file = self.store / "reports" / f"{mutant.key}.json"
             report = json.loads(file.read_text()) if file.exists() else {}

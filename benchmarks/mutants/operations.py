@@ -4,7 +4,7 @@ Plans are those of one honest kernel of the problem, as they count for nothing i
 Mutants' cases are interpreted, those of few rows first, as each row may be a program. At the first
 whose outputs are clearly not the reference's, the rest is left out, and the reference's outputs
 stand there: whether the mutant is wrong, the judge alone decides, by the cases that were run. Cases
-of very many rows are never run.
+of more rows than the candidate's name allows are never run.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ import torch
 __all__ = ["interpret", "trace"]
 
 STORE = "MUTANTS_STORE"
-MOST_ROWS = {"float32": 40, "float16": 20}
-"""Of cases that mutants run. A tile has 16 rows at most, and a persistent kernel 16 programs."""
 OTHERWISE = 1e30
 """How far outputs are apart that cannot be compared: refused, of other shapes, infinite."""
 
@@ -88,7 +86,8 @@ def interpret(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     if "mutant" not in about:
         return right
     results = list(right)
-    left = [at for at, call in enumerate(calls) if is_long(call[0])]
+    most = about["most_rows"]
+    left = [at for at, call in enumerate(calls) if rows_of(call[0]) > most[dtype_of(call[0])]]
     ran, furthest = 0, 0.0
     for at in sorted(set(range(len(calls))) - set(left), key=lambda at: rows_of(calls[at][0])):
         results[at] = called(request, *calls[at])
@@ -136,9 +135,8 @@ def shape_of(signature: Mapping[str, Any]) -> str:
     return f"{first['dtype']} {'x'.join(map(str, first['shape']))}"
 
 
-def is_long(signature: Mapping[str, Any]) -> bool:
-    """Whether a call has too many rows for an interpreter."""
-    return rows_of(signature) > MOST_ROWS[signature["inputs"][0]["dtype"]]
+def dtype_of(signature: Mapping[str, Any]) -> str:
+    return str(signature["inputs"][0]["dtype"])
 
 
 def rows_of(signature: Mapping[str, Any]) -> int:

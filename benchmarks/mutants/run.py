@@ -23,7 +23,7 @@ sys.path.insert(0, str(HERE))
 import ouroboros  # noqa: E402
 import summary  # noqa: E402
 from elsewhere import Elsewhere  # noqa: E402
-from judging import TARGET, Judge, row_of  # noqa: E402
+from judging import TARGET, THOROUGH, Judge, row_of  # noqa: E402
 from rows import SEED, Rows, about, kernels, mutants_of, problem_of  # noqa: E402
 
 DTYPES = ("float32", "float16")
@@ -72,6 +72,25 @@ def elsewhere(judged: Rows, rows: Rows, options: argparse.Namespace) -> None:
                 return
 
 
+def thorough(judged: Rows, others: Rows, rows: Rows, options: argparse.Namespace) -> None:
+    """Judges those again, by more cases, that passed and have other bits than the honest kernel."""
+    passed = {(row["kernel"], row["key"]) for row in judged.rows if row["outcome"] != "killed"}
+    other = {(row["kernel"], row["key"]) for row in others.rows if row["differs"]}
+    for name in ouroboros.problems.names():
+        judge = None
+        for path in [one for one in kernels("py") if problem_of(one.stem) == name]:
+            for mutant in mutants_of(path, options.each):
+                known = (path.stem, mutant.key)
+                if known not in passed & other or rows.has(*known):
+                    continue
+                if judge is None:
+                    judge = Judge(name, options.store, SEED, DTYPES)
+                    judge.prepare(plainest(name).read_text())
+                rows.add({**about(path, mutant), **judge.mutant(mutant, THOROUGH)})
+                if time.monotonic() > options.until:
+                    return
+
+
 def compiled(rows: Rows, options: argparse.Namespace) -> None:
     """Finds out which mutants of CUDA C++ are programs at all."""
     referee = ouroboros.Referee(until="compile", target=TARGET, dtypes=["float16"])
@@ -110,7 +129,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
                         help="a folder of /dev/shm for plans and outputs")  # fmt: skip
     parser.add_argument("--each", type=int, default=1, help="mutants of a kernel and an operator")
     parser.add_argument("--only", default="", help="part of a kernel's name")
-    parser.add_argument("--minutes", type=float, default=1e9, help="when to stop")
+    parser.add_argument("--minutes", type=float, default=1e9, help="when to stop each part")
     parser.add_argument("--compile", action="store_true", help="compile mutants of CUDA C++")
     parser.add_argument("--cuda", action="store_true", help="judge mutants of CUDA C++")
     parser.add_argument("--summarise", action="store_true", help="judge nothing more")
@@ -123,7 +142,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
 
 def main() -> None:
     options = arguments()
-    names = ("triton", "elsewhere", "compiled", "cuda")
+    names = ("triton", "elsewhere", "thorough", "compiled", "cuda")
     files = {name: Rows(options.rows / f"{name}.jsonl") for name in names}
     if options.compile:
         compiled(files["compiled"], options)
@@ -132,6 +151,7 @@ def main() -> None:
     elif not options.summarise:
         triton(files["triton"], options)
         elsewhere(files["triton"], files["elsewhere"], options)
+        thorough(files["triton"], files["elsewhere"], files["thorough"], options)
     summary.write(options.out / "mutants.json", {name: one.rows for name, one in files.items()})
 
 

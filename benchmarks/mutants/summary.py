@@ -121,7 +121,9 @@ def of(rows: list[Row], elsewhere: Mapping[tuple[str, str], list[Any]]) -> dict[
 def write(path: Path, rows: Mapping[str, list[Row]]) -> None:
     """Writes the result file."""
     elsewhere = {(row["kernel"], row["key"]): row["differs"] for row in rows["elsewhere"]}
-    judged = [row for row in rows["triton"] if row["outcome"] != "not_judged"]
+    again = {(row["kernel"], row["key"]): row for row in rows["thorough"]}
+    judged = [again.get((row["kernel"], row["key"]), row) for row in rows["triton"]]
+    judged = [row for row in judged if row["outcome"] != "not_judged"]
     found = of(judged, elsewhere)
     programs = [row for row in rows["compiled"] if row["status"] == "ok"]
     cuda = [row for row in rows["cuda"] if row["outcome"] != "not_judged"]

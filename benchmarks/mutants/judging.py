@@ -14,7 +14,7 @@ from ouroboros import _ouroboros
 from ouroboros.trace.zygote import command_line
 from triton_mutants import Mutant
 
-__all__ = ["TARGET", "THOROUGH", "Judge", "row_of"]
+__all__ = ["ALL", "TARGET", "THOROUGH", "Judge", "row_of"]
 
 HERE = Path(__file__).resolve().parent
 TARGET = "sm_90"
@@ -22,6 +22,8 @@ QUICK = {"float32": 40, "float16": 20}
 """Rows of the cases that mutants run at first: more than a tile, or a persistent grid, has."""
 THOROUGH = {"float32": 1000, "float16": 1000}
 """All cases but the one of 4097 rows, for those that passed and are not the honest kernel."""
+ALL = {"float32": 10**6, "float16": 0}
+"""For mutants that only many programs show."""
 CLEARLY = 1e3
 """So many units of the dtype are no rounding; less may be, and then all cases are run."""
 

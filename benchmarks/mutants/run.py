@@ -23,7 +23,7 @@ sys.path.insert(0, str(HERE))
 import ouroboros  # noqa: E402
 import summary  # noqa: E402
 from elsewhere import Elsewhere  # noqa: E402
-from judging import TARGET, THOROUGH, Judge, row_of  # noqa: E402
+from judging import ALL, TARGET, THOROUGH, Judge, row_of  # noqa: E402
 from rows import SEED, Rows, about, kernels, mutants_of, problem_of  # noqa: E402
 
 DTYPES = ("float32", "float16")
@@ -42,7 +42,7 @@ def plainest(problem: str) -> Path:
 def triton(rows: Rows, options: argparse.Namespace) -> None:
     """Judges mutants, problem by problem: those of one problem share its cases."""
     paths = [one for one in kernels("py") if options.only in one.stem]
-    for number, name in itertools.product(range(ROUNDS), ouroboros.problems.names()):
+    for number, name in itertools.product(range(ROUNDS), ouroboros.problems.names()[::-1]):
         judge = None
         for path in [one for one in paths if problem_of(one.stem) == name]:
             for mutant in mutants_of(path, options.each):
@@ -72,10 +72,15 @@ def elsewhere(judged: Rows, rows: Rows, options: argparse.Namespace) -> None:
                 return
 
 
+def named(rows: Rows) -> list[tuple[tuple[str, str], str]]:
+    return [((row["kernel"], row["key"]), row["operator"]) for row in rows.rows]
+
+
 def thorough(judged: Rows, others: Rows, rows: Rows, options: argparse.Namespace) -> None:
     """Judges those again, by more cases, that passed and have other bits than the honest kernel."""
     passed = {(row["kernel"], row["key"]) for row in judged.rows if row["outcome"] != "killed"}
     other = {(row["kernel"], row["key"]) for row in others.rows if row["differs"]}
+    other |= {known for known, name in named(judged) if name == "store_of_first_programs"}
     for name in ouroboros.problems.names():
         judge = None
         for path in [one for one in kernels("py") if problem_of(one.stem) == name]:
@@ -86,7 +91,9 @@ def thorough(judged: Rows, others: Rows, rows: Rows, options: argparse.Namespace
                 if judge is None:
                     judge = Judge(name, options.store, SEED, DTYPES)
                     judge.prepare(plainest(name).read_text())
-                rows.add({**about(path, mutant), **judge.mutant(mutant, THOROUGH)})
+                late = mutant.operator == "store_of_first_programs"
+                most = ALL if late and "persistent" not in path.stem else THOROUGH
+                rows.add({**about(path, mutant), **judge.mutant(mutant, most)})
                 if time.monotonic() > options.until:
                     return
 

@@ -25,6 +25,7 @@ import summary  # noqa: E402
 from elsewhere import Elsewhere  # noqa: E402
 from judging import ALL, TARGET, THOROUGH, Judge, row_of  # noqa: E402
 from rows import SEED, Rows, about, kernels, mutants_of, problem_of  # noqa: E402
+from survivors import EQUAL_BITS_ARE_ENOUGH  # noqa: E402
 
 DTYPES = ("float32", "float16")
 ROUNDS = 2
@@ -72,21 +73,23 @@ def elsewhere(judged: Rows, rows: Rows, options: argparse.Namespace) -> None:
                 return
 
 
-def named(rows: Rows) -> list[tuple[tuple[str, str], str]]:
-    return [((row["kernel"], row["key"]), row["operator"]) for row in rows.rows]
-
-
 def thorough(judged: Rows, others: Rows, rows: Rows, options: argparse.Namespace) -> None:
-    """Judges those again, by more cases, that passed and have other bits than the honest kernel."""
-    passed = {(row["kernel"], row["key"]) for row in judged.rows if row["outcome"] != "killed"}
-    other = {(row["kernel"], row["key"]) for row in others.rows if row["differs"]}
-    other |= {known for known, name in named(judged) if name == "store_of_first_programs"}
+    """Judges those again, by more cases, that passed and are not known to be equivalent."""
+    equal = {(row["kernel"], row["key"]) for row in others.rows if not row["differs"]}
+    wanted = {
+        (row["kernel"], row["key"])
+        for row in judged.rows
+        if row["outcome"] != "killed"
+        and (
+            row["operator"] not in EQUAL_BITS_ARE_ENOUGH or (row["kernel"], row["key"]) not in equal
+        )
+    }
     for name in ouroboros.problems.names():
         judge = None
         for path in [one for one in kernels("py") if problem_of(one.stem) == name]:
             for mutant in mutants_of(path, options.each):
                 known = (path.stem, mutant.key)
-                if known not in passed & other or rows.has(*known):
+                if known not in wanted or rows.has(*known):
                     continue
                 if judge is None:
                     judge = Judge(name, options.store, SEED, DTYPES)

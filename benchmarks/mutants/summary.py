@@ -53,15 +53,13 @@ def verdict_on(row: Row, differs: list[Any] | None) -> tuple[str, str]:
     if row["outcome"] == "killed":
         return "killed", row["status"]
     argued = survivors.argued(row)
-    if differs == []:
-        return "equivalent", argued or "the honest kernel's bits on every other input as well"
     if argued is not None and survivors.is_equivalent(row):
         return "equivalent", argued
-    if differs is None:
-        return "survived", argued or "the run was cut off before it was compared"
-    if argued is None and all(family(one) in ("infinite", "nan") for one in differs):
+    if differs == [] and row["operator"] in survivors.EQUAL_BITS_ARE_ENOUGH:
+        return "equivalent", "the honest kernel's bits on every other input"
+    if argued is None and differs and all(family(one) in ("infinite", "nan") for one in differs):
         return "survived", survivors.ONLY_NOT_FINITE
-    return "survived", argued or "not explained"
+    return "survived", argued or "not looked into: the run was cut off"
 
 
 def family(difference: Sequence[Any]) -> str:

@@ -32,6 +32,17 @@ ONLY_NOT_FINITE = (
     "problems do not give a meaning to (inf_meaningful, nan_meaningful)"
 )
 
+EQUAL_BITS_ARE_ENOUGH = (
+    "wrong_padding",
+    "dropped_cast",
+    "dropped_wide_index",
+    "other_program_axis",
+    "swapped_operands",
+    "rough_function",
+)
+"""Operators whose mutants are equivalent where bits are equal: what they change does not depend on
+how many programs there are, or on where in its row a large element stands."""
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -46,6 +57,15 @@ class Argument:
     line: int | None = None
 
 
+FEW_FAMILIES = (
+    "hole: rows whose length is a multiple of 16 bytes go another way through the kernel, and "
+    "which of the families of values meet that way in a verdict is for its seed to say"
+)
+PARTIAL_MAXIMUM = (
+    "hole: a maximum of a part of the row will do in every case, because no late element is more "
+    "than 88 above the others, where float32's exponential overflows"
+)
+
 ARGUMENTS = (
     Argument(
         "32 bits hold every index: the largest legal tensor has 8192 x 8192 elements",
@@ -54,21 +74,78 @@ ARGUMENTS = (
     ),
     Argument(
         "the interpreter's pretended GPU has so few multiprocessors that a persistent grid has at "
-        "most 16 programs; on a GPU it is wrong from 20 on",
+        "most 16 programs; on a GPU it is wrong from then on",
         operator="store_of_first_programs",
         kernel="*__persistent",
     ),
     Argument(
-        "the operand's sign is lost in its square",
+        "every program does the work of all, and stores the same",
         equivalent=True,
-        operator="swapped_operands",
-        kernel="layernorm*",
+        operator="other_program_axis",
+        kernel="*__persistent",
     ),
     Argument(
         "hole: no case has rows far below zero, where a maximum that starts at zero makes every "
         "exponential zero",
         operator="wrong_start",
         before="tl.full(*inf*",
+    ),
+    Argument(PARTIAL_MAXIMUM, operator="one_turn_of_the_loop", kernel="log_softmax__*"),
+    Argument(
+        PARTIAL_MAXIMUM + "; and " + FEW_FAMILIES.removeprefix("hole: "),
+        operator="minimum_for_maximum",
+        kernel="softmax__tma",
+    ),
+    Argument(
+        "right within rounding: a softmax is the same whatever is subtracted near its maximum",
+        operator="half_intermediate",
+        kernel="softmax__*",
+        before="tl.max(*",
+    ),
+    Argument(
+        "hole: no case has two to thirty columns, and in longer sums the rounding of the terms to "
+        "16 bits averages out below what is allowed",
+        operator="half_intermediate",
+        kernel="log_softmax__row",
+    ),
+    Argument(
+        "hole: the tolerance of a logarithm of a sum has room for one rounding of the sum to "
+        "float16, by the term that grows with the root of the row's length; and "
+        + FEW_FAMILIES.removeprefix("hole: "),
+        operator="half_*",
+        kernel="log_softmax__tma",
+    ),
+    Argument(
+        "the mask that it changes is not used",
+        equivalent=True,
+        operator="bound_one_short",
+        kernel="add_rmsnorm__tma",
+        line=17,
+    ),
+    Argument(
+        "rows of at most 8192 columns have 8 chunks at most",
+        equivalent=True,
+        operator="too_small_a_block",
+        before="triton.next_power_of_2(chunks)",
+        after="min(4096*",
+    ),
+    Argument(
+        PARTIAL_MAXIMUM,
+        operator="bound_one_short",
+        kernel="log_softmax__tma",
+        line=15,
+    ),
+    Argument(
+        "hole: no case has rows far below zero, where a maximum that takes in the zeroes past the "
+        "end of a row makes every exponential zero",
+        operator="less_equal_for_less",
+        kernel="log_softmax__tma",
+        line=15,
+    ),
+    Argument(
+        FEW_FAMILIES,
+        operator="half_accumulator",
+        kernel="layernorm__tma",
     ),
     Argument(
         "right within float32's rounding: the constant is as exact as the functions of CUDA's fast "

@@ -115,8 +115,11 @@ def row_of(verdict: Any) -> dict[str, Any]:
     findings = [one for one in verdict.findings if one.kind != "not_timed"]
     correctness = verdict.correctness
     status = verdict.status.value
+    outcome = {"ok": "passed", "infrastructure_error": "not_judged"}.get(status, "killed")
+    if any(one.kind == "crashed" for one in findings):
+        outcome = "not_judged"  # No interpreted kernel ends its process: operations.py did.
     return {
-        "outcome": {"ok": "passed", "infrastructure_error": "not_judged"}.get(status, "killed"),
+        "outcome": outcome,
         "status": status,
         "findings": [one.kind for one in findings],
         "evidence": "; ".join(one.evidence for one in findings)[:300],

@@ -79,10 +79,12 @@ def thorough(judged: Rows, others: Rows, rows: Rows, options: argparse.Namespace
     wanted = {
         (row["kernel"], row["key"])
         for row in judged.rows
-        if row["outcome"] != "killed"
-        and (
-            row["operator"] not in EQUAL_BITS_ARE_ENOUGH or (row["kernel"], row["key"]) not in equal
-        )
+        if row["outcome"] != "killed" and row["operator"] not in EQUAL_BITS_ARE_ENOUGH
+    }
+    wanted |= {
+        (row["kernel"], row["key"])
+        for row in judged.rows
+        if row["outcome"] != "killed" and (row["kernel"], row["key"]) not in equal
     }
     for name in ouroboros.problems.names():
         judge = None

@@ -65,6 +65,10 @@ PARTIAL_MAXIMUM = (
     "hole: a maximum of a part of the row will do in every case, because no late element is more "
     "than 88 above the others, where float32's exponential overflows"
 )
+FEW_COLUMNS = (
+    "hole: no case has two to thirty columns, and in longer sums the rounding to 16 bits averages "
+    "out below what is allowed"
+)
 
 ARGUMENTS = (
     Argument(
@@ -102,11 +106,13 @@ ARGUMENTS = (
         kernel="softmax__*",
         before="tl.max(*",
     ),
+    Argument(FEW_COLUMNS, operator="half_intermediate", kernel="log_softmax__row"),
+    Argument(FEW_COLUMNS, operator="half_accumulator", kernel="cross_entropy__autotuned"),
     Argument(
-        "hole: no case has two to thirty columns, and in longer sums the rounding of the terms to "
-        "16 bits averages out below what is allowed",
-        operator="half_intermediate",
-        kernel="log_softmax__row",
+        "hole: no case that is not a multiple of 1024 elements, or of 16 bytes a row, has 20 blocks "
+        "of 1024 elements, and no timed shape is such a one",
+        operator="store_of_first_programs",
+        kernel="*glu__*",
     ),
     Argument(
         "hole: the tolerance of a logarithm of a sum has room for one rounding of the sum to "

@@ -109,7 +109,7 @@ ARGUMENTS = (
     Argument(FEW_COLUMNS, operator="half_intermediate", kernel="log_softmax__row"),
     Argument(FEW_COLUMNS, operator="half_accumulator", kernel="cross_entropy__autotuned"),
     Argument(
-        "hole: no case that is not a multiple of 1024 elements, or of 16 bytes a row, has 20 blocks "
+        "hole: no case that is no multiple of 1024 elements, or of 16 bytes a row, has 20 blocks "
         "of 1024 elements, and no timed shape is such a one",
         operator="store_of_first_programs",
         kernel="*glu__*",
@@ -121,6 +121,21 @@ ARGUMENTS = (
         operator="half_*",
         kernel="log_softmax__tma",
     ),
+    Argument(
+        "the sum of the two is the same",
+        equivalent=True,
+        operator="swapped_arguments",
+        kernel="add_rmsnorm*",
+        after="*(residual, x,*",
+    ),
+    Argument(
+        "rows that go this way are multiples of 16 bytes: none has a last block of one column",
+        equivalent=True,
+        operator="loop_one_short",
+        kernel="add_rmsnorm_gelu__tma",
+        line=15,
+    ),
+    Argument(FEW_FAMILIES, operator="half_intermediate", kernel="add_rmsnorm_gelu__tma"),
     Argument(
         "the mask that it changes is not used",
         equivalent=True,

@@ -33,13 +33,22 @@ constexpr Archetype full_shapes[] = {
     {2, 2, 4097},   // few long rows
 };
 
+// Aligned rows, short and long, of all families at once. Kernels have a path of their own for
+// those, and which families the aligned ones of the shapes above meet is for the seed to say.
+constexpr Archetype patchwork_shapes[] = {
+    {64, 4, 256},
+    {17, 2, 2504},
+};
+
 // Lopsided shapes carry the families that lose least by it. Not x4096: nothing else makes float64
 // overflow, and over one column a mean is as good as a maximum.
 constexpr Archetype lopsided_shapes[] = {
     {4097, 1, 1},  // many rows of one column
     {1, 1, 4097},  // one row of many columns
 };
-constexpr Archetype smallest_shape[] = {{1, 1, 1}};
+
+// Few columns: what every term of a long sum loses, the sum loses much less of.
+constexpr Archetype small_shapes[] = {{1, 1, 1}, {97, 2, 3}};
 
 /// Shapes that no candidate can list, since the seed alone knows them.
 std::array<Archetype, 2> secret_shapes(std::uint64_t seed) {
@@ -153,7 +162,7 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
     if (std::find(full.begin(), full.end(), axes) == full.end()) full.push_back(std::move(axes));
   }
   const auto lopsided = distinct(problem, lopsided_shapes);
-  auto others = distinct(problem, smallest_shape);
+  auto others = distinct(problem, small_shapes);
   for (auto& axes : empty_shapes(problem)) others.push_back(std::move(axes));
   for (const auto dtype : dtypes) {
     std::vector<std::string> names = families(problem, dtype);
@@ -171,6 +180,9 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
       }
     };
     pair(full, names);
+    for (const auto& axes : distinct(problem, patchwork_shapes)) {
+      if (is_floating(dtype)) add(dtype, axes, "patchwork");
+    }
     pair(lopsided, lopsided_names);
     for (const auto& axes : others) add(dtype, axes, "normal");
   }

@@ -40,6 +40,7 @@ struct Exponents {
   int denormal;
   int tiny;
   int mean;
+  int overflow;  ///< Its exponential is infinite where one computes.
   int mixed_low;
   int mixed_high;
 };
@@ -47,15 +48,18 @@ struct Exponents {
 Exponents exponents_of(DType dtype) noexcept {
   switch (dtype) {
     case DType::float16:
-      return {-17, -8, 7, -10, 4};
+      return {-17, -8, 7, 7, -10, 4};
     case DType::bfloat16:
-      return {-131, -10, 4, -20, 8};
+      return {-131, -10, 4, 7, -20, 8};
     case DType::float64:
-      return {-1027, -10, 11, -20, 8};
+      return {-1027, -10, 11, 10, -20, 8};
     default:
-      return {-131, -10, 11, -20, 8};
+      return {-131, -10, 11, 7, -20, 8};
   }
 }
+
+/// Splits rows in two halves, also those that "patchwork" gives one family: every eighth.
+constexpr bool other_half(std::size_t row) noexcept { return (row + row / 8) % 2 != 0; }
 
 /// What one row of "patchwork" looks like.
 constexpr std::array<std::string_view, 8> patches = {"normal", "x64",    "large_mean", "spike",
@@ -93,12 +97,19 @@ struct RowShaper {
     } else if (family == "x4096") {
       scale(4096.0);
     } else if (family == "large_mean") {
+      // Half of the rows far below zero: a maximum that starts at zero would stay there.
       const double mean = std::ldexp(1.0, power.mean);
-      each([mean](double& v, std::size_t) { v += mean; });
+      each_row(1, [mean](auto row, std::size_t n) {
+        for (double& v : row) v += other_half(n) ? -mean : mean;
+      });
     } else if (family == "spike") {
+      // One that leaves the others their exponentials; in half of the rows one that overflows where
+      // it was not among those that the maximum was taken of.
       scale(0x1p-6);
-      each_row(1,
-               [&](auto row, std::size_t n) { row[random::below(choice, n, row.size())] = 32.0; });
+      const double tall = std::ldexp(1.0, power.overflow);
+      each_row(1, [&](auto row, std::size_t n) {
+        row[random::below(choice, n, row.size())] = other_half(n) ? tall : 32.0;
+      });
     } else if (family == "equal") {
       each_row(1, [](auto row, std::size_t) { std::fill(row.begin(), row.end(), row[0]); });
     } else if (family == "sorted") {

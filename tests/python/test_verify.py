@@ -9,6 +9,7 @@ import pickle
 import signal
 import threading
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -268,6 +269,15 @@ def test_an_exception_of_the_cancelled_hook_comes_out() -> None:
         sweep(KERNEL, inline(), cancelled=broken)
 
 
+@pytest.fixture
+def heeded_signals() -> Iterator[None]:
+    """Who starts tests in the background may have had them ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded_signals")
 def test_ctrl_c_ends_a_judgement() -> None:
     """The signal comes when the candidate is known to be reached: its reference has run."""
     timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))

@@ -16,9 +16,10 @@ namespace ouroboros::referee {
 /// One timed cell: the arms, and blocks of samples.
 ///
 /// A block visits every arm twice, in a random order and then in its mirror image, on inputs that
-/// are new in each block, on the host in each half of one. Outputs are poisoned before every sample, and what a candidate
-/// leaves there is compared with eager mode's result and, in samples that are drawn by lot, with
-/// the oracle. Where the arms run, and on which pages, is the business of the derived classes.
+/// are new in each block, on the host in each half of one. Outputs are poisoned before every
+/// sample, and what a candidate leaves there is compared with eager mode's result and, in samples
+/// that are drawn by lot, with the oracle. Where the arms run, and on which pages, is the business
+/// of the derived classes.
 class Race {
  public:
   virtual ~Race();

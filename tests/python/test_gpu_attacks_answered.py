@@ -137,7 +137,9 @@ def test_planned(
             row,
             (row["problem"], row["file"], "sweep", PATIENT),
             id=row["name"],
-            marks=pytest.mark.xfail(reason=row["hole"], strict=True),
+            marks=pytest.mark.xfail(
+                reason=row["hole"], strict=not row["hole"].startswith("by some seeds")
+            ),
         )
         for row in HOLES
     ],

@@ -20,7 +20,7 @@ sys.path.append(str(ROOT / "benchmarks/host"))
 
 import kills  # noqa: E402
 import scenarios  # noqa: E402
-from run import provenance  # noqa: E402  # That of the host benchmark.
+from machine import provenance  # noqa: E402  # Of the host's benchmarks.
 
 RESULT = ROOT / "benchmarks/results/cpu/faults.json"
 MUST_BE_ZERO = ("wrong_after_kill", "lost", "hangs", "leaks", "scenarios_wrong")

@@ -10,21 +10,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
-import subprocess
 import sys
 import time
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import attacks
 import handover
 import memory
-import ouroboros
 import overhead
-import torch
+from machine import provenance
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULT = ROOT / "benchmarks/results/cpu/host.json"
@@ -34,30 +29,6 @@ TARGETS = {
     "handover_us": 30.0,
     "rss_added_mib": 200.0,
 }
-
-
-def provenance() -> dict[str, Any]:
-    """Where and when: machine, versions, commit, date, and how busy the machine was."""
-
-    def said(*command: str) -> str:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        return done.stdout.strip()
-
-    cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    names = [line.partition(":")[2].strip() for line in cpuinfo if line.startswith("model name")]
-    return {
-        "machine": names[0] if names else platform.machine(),
-        "processors": len(os.sched_getaffinity(0)),
-        "load_average": list(os.getloadavg()),
-        "kernel": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "ouroboros": ouroboros.__version__,
-        "compiler": said(os.environ.get("CXX", "c++"), "--version").partition("\n")[0],
-        "commit": said("git", "rev-parse", "HEAD"),
-        "uncommitted_changes": bool(said("git", "status", "--porcelain")),
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-    }
 
 
 def main() -> int:

@@ -7,9 +7,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 all=(plan module specification frames results records)
 seconds=${1:-60}
-shift || true
-targets=("${@:-${all[@]}}")
-[ $# -gt 0 ] || targets=("${all[@]}")
+targets=("${@:2}")
+[ ${#targets[@]} -gt 0 ] || targets=("${all[@]}")
 build=build/fuzz
 mkdir -p "$build/found"
 cmake=cmake
@@ -50,6 +49,7 @@ CPP
         { printf '\x03\x05'; cat "$file"; } >"$folder/$(basename "$file" .cu)"
       done
       ;;
+    records) cp tests/data/verdict_sample.json "$folder/verdict" ;;
   esac
 }
 

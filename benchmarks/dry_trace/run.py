@@ -14,48 +14,23 @@ os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import argparse
 import json
-import platform
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import ouroboros
-import torch
-import triton
 from ouroboros.trace import dry
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "benchmarks"))
+
+from machine import provenance  # noqa: E402
+
 KERNELS = ROOT / "tests/gpu/kernels"
 RESULT = ROOT / "benchmarks/results/cpu/dry_trace.json"
-
-
-def provenance() -> dict[str, Any]:
-    """Where and when: machine, versions, commit, date, and how busy the machine was."""
-
-    def said(*command: str) -> str:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        return done.stdout.strip()
-
-    cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    names = [line.partition(":")[2].strip() for line in cpuinfo if line.startswith("model name")]
-    return {
-        "machine": names[0] if names else platform.machine(),
-        "processors": len(os.sched_getaffinity(0)),
-        "load_average": list(os.getloadavg()),
-        "kernel": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "triton": triton.__version__,
-        "ouroboros": ouroboros.__version__,
-        "commit": said("git", "rev-parse", "HEAD"),
-        "uncommitted_changes": bool(said("git", "status", "--porcelain")),
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-    }
 
 
 def signature(problem: ouroboros.Problem, sizes: dict[str, int], dtype: str) -> dict[str, Any]:

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "benchmarks/host"))
+sys.path.append(str(ROOT / "benchmarks"))
 
 import kills  # noqa: E402
 import scenarios  # noqa: E402
-from machine import provenance  # noqa: E402  # Of the host's benchmarks.
+from machine import provenance  # noqa: E402
 
 RESULT = ROOT / "benchmarks/results/cpu/faults.json"
 MUST_BE_ZERO = ("wrong_after_kill", "lost", "hangs", "leaks", "scenarios_wrong")

@@ -19,9 +19,12 @@ import attacks
 import handover
 import memory
 import overhead
-from machine import provenance
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "benchmarks"))
+
+from machine import provenance  # noqa: E402
+
 RESULT = ROOT / "benchmarks/results/cpu/host.json"
 TARGETS = {
     "verdict_overhead_s": 0.5,

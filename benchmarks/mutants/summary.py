@@ -4,43 +4,19 @@ from __future__ import annotations
 
 import collections
 import json
-import os
-import platform
-import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-import ouroboros
 import survivors
-import torch
-import triton
 from rows import ROOT, SEED, Row, kernels
 
+sys.path.append(str(ROOT / "benchmarks"))
+
+from machine import provenance
+
 __all__ = ["verdict_on", "write"]
-
-
-def provenance() -> dict[str, Any]:
-    """Where and when."""
-
-    def said(*command: str) -> str:
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
-
-    cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    names = [line.partition(":")[2].strip() for line in cpuinfo if line.startswith("model name")]
-    return {
-        "machine": names[0] if names else platform.machine(),
-        "processors": len(os.sched_getaffinity(0)),
-        "kernel": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "triton": triton.__version__,
-        "ouroboros": ouroboros.__version__,
-        "commit": said("git", "rev-parse", "HEAD"),
-        "seed": SEED,
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-    }
 
 
 def verdict_on(row: Row, differs: list[Any] | None) -> tuple[str, str]:
@@ -135,6 +111,7 @@ def write(path: Path, rows: Mapping[str, list[Row]]) -> None:
     }
     document = {
         **provenance(),
+        "seed": SEED,
         "what_was_run": survivors.WHAT_WAS_RUN,
         "what_was_not_run": survivors.WHAT_WAS_NOT_RUN,
         **found,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import sys
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ouroboros._ouroboros import InvalidArgumentError, NotFoundError, cuda_devices
 from ouroboros.referee import Referee, Stage
@@ -188,15 +188,14 @@ def load_gpu_attacks(folder: Path | None = None, *, on_gpu: bool) -> list[Attack
     folder = folder or packaged_folder("gpu/attacks")
     attacks = []
     for row in _rows(folder):
-        limits = _GPU_LIMITS | row.get("limits", {})
-        if on_gpu:
-            expect = row.get("on_gpu", row["expect"])
-            row = {**row, "expect": expect, "limits": limits}
-            attacks.append(_attack(folder, row, until="sweep", dtypes=("float32",)))
-        elif row["answered"] in _NEED_NO_GPU:
-            row = {**row, "limits": limits}
-            until = row.get("until", "compile")
-            attacks.append(_attack(folder, row, until=until, dtypes=("float32",), target=_TARGET))
+        if not on_gpu and row.get("answered") not in _NEED_NO_GPU:
+            continue
+        row["limits"] = _GPU_LIMITS | row.get("limits", {})
+        if on_gpu and "on_gpu" in row:
+            row["expect"] = row["on_gpu"]
+        until: Stage = "sweep" if on_gpu else row.get("until", "compile")
+        target = "" if on_gpu else _TARGET
+        attacks.append(_attack(folder, row, until=until, dtypes=("float32",), target=target))
     return attacks
 
 
@@ -241,12 +240,34 @@ def _attack(
         ) from error
 
 
+_Result = TypeVar("_Result")
+
+
+def _once(call: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Returns `call`, made once for the same arguments; who asks meanwhile waits for the result."""
+    futures: dict[tuple[Any, ...], Future[_Result]] = {}
+    lock = threading.Lock()
+
+    def ask(*arguments: Any) -> _Result:
+        with lock:
+            first = arguments not in futures
+            future = futures.setdefault(arguments, Future())
+        if first:
+            try:
+                future.set_result(call(*arguments))
+            except BaseException as error:
+                future.set_exception(error)
+        return future.result()
+
+    return ask
+
+
 class _Judges:
     """One referee, and so one tracer, for all attacks with the same options; each twin once."""
 
     def __init__(self) -> None:
-        self.referee = functools.cache(self._referee)
-        self.twin = functools.cache(self._twin)
+        self.referee = _once(self._referee)
+        self.twin = _once(self._twin)
 
     def judge(self, attack: Attack, *, twin: bool) -> AttackResult:
         rules = (attack.until, attack.dtypes, attack.target)

@@ -32,10 +32,12 @@ std::string environment_variable(const char* name, const std::string& value) {
 std::uint64_t held(const std::filesystem::path& folder) {
   std::uint64_t bytes = 0;
   std::error_code failure;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, failure)) {
+  std::filesystem::recursive_directory_iterator entry(folder, failure);
+  while (!failure && entry != std::filesystem::recursive_directory_iterator()) {
     std::error_code ignored;
-    const auto size = entry.is_regular_file(ignored) ? entry.file_size(ignored) : 0;
+    const auto size = entry->is_regular_file(ignored) ? entry->file_size(ignored) : 0;
     bytes += ignored ? 0 : size;
+    entry.increment(failure);
   }
   return bytes;
 }

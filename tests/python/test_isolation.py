@@ -90,12 +90,12 @@ ABSENT = {"ENOENT", "ESRCH", "ENXIO", "ECONNREFUSED", "ENETUNREACH", "EADDRNOTAV
 TRIES = {
     "files": """
         return [attempt(open, path) for path in
-                ("/etc/passwd", "/etc/shadow", "/root/.bashrc", "/proc/1/environ",
+                ("/etc/passwd", "/etc/shadow", told["profile"], "/proc/1/environ",
                  "/proc/self/environ", "/proc/self/maps", told["file"], "/var/log/dpkg.log")]
     """,
     "folders": """
         return [attempt(os.listdir, path) for path in
-                ("/", "/root", "/tmp", "/proc", "/dev", "/dev/shm", "..", told["folder"])]
+                ("/", told["home"], "/tmp", "/proc", "/dev", "/dev/shm", "..", told["folder"])]
     """,
     "writes": """
         import torch, triton
@@ -171,12 +171,14 @@ def told(tmp_path: Path) -> Iterator[dict[str, Any]]:
     queue = libc.msgget(key, 0o1600)
     semaphores = libc.semget(key, 1, 0o1600)
     name = f"ouroboros-test-{os.getpid()}"
+    home = Path.home()
     Path(f"/dev/shm/{name}").write_text(SECRET)
     with contextlib.ExitStack() as stack:
         port = _listen(stack, socket.AF_INET, ("127.0.0.1", 0))[1]
         _listen(stack, socket.AF_UNIX, f"\0{name}")
         yield {"file": str(secret), "folder": str(tmp_path), "port": port, "abstract": name,
-               "pid": os.getpid(), "zygote": _zygote(), "key": key, "shared": name}  # fmt: skip
+               "home": str(home), "profile": str(home / ".profile"), "pid": os.getpid(),
+               "zygote": _zygote(), "key": key, "shared": name}  # fmt: skip
     Path(f"/dev/shm/{name}").unlink()
     libc.shmctl(segment, 0, None)
     libc.msgctl(queue, 0, None)

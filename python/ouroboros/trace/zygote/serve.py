@@ -111,9 +111,8 @@ class Zygote:
         finally:
             for running in self._running.values():
                 running.channel.close()
-            with contextlib.suppress(ChildProcessError):
-                while True:
-                    os.wait()
+            for running in self._running.values():
+                self._reap(running)
 
     def _step(self) -> bool:
         for key, events in self._selector.select():

@@ -40,14 +40,12 @@ def run(job: Job, channel: int, zygote: int) -> NoReturn:
         os.setsid()
         confine.die_with_parent(zygote)
         confine.become_subreaper()
-        with contextlib.suppress(ConnectionError):  # The zygote has cancelled.
-            supervisor = _Supervisor(job, channel)
-            _send(channel, ({"shut_in": supervisor.shut_in}, []))
-            _send(channel, supervisor.run())
+        supervisor = _Supervisor(job, channel)
+        _send(channel, ({"shut_in": supervisor.shut_in}, []))
+        _send(channel, supervisor.run())
     except BaseException:
         with contextlib.suppress(OSError):
-            failure = {"infrastructure": traceback.format_exc()[-4000:]}
-            _send(channel, (failure, []))
+            _send(channel, ({"infrastructure": traceback.format_exc()[-4000:]}, []))
     finally:
         os._exit(0)
 
@@ -62,8 +60,9 @@ def _close_all_but(kept: set[int]) -> None:
 
 def _send(channel: int, frame: Frame) -> None:
     data = memoryview(encode(*frame))
-    while data:
-        data = data[os.write(channel, data) :]
+    with contextlib.suppress(ConnectionError):  # The zygote does not wait for it any more.
+        while data:
+            data = data[os.write(channel, data) :]
 
 
 class _Supervisor:

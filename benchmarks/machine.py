@@ -1,7 +1,9 @@
-"""Where and when something was measured."""
+"""Where and when something was measured, for results that need no GPU."""
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
 import os
 import platform
 import subprocess
@@ -12,7 +14,12 @@ from typing import Any
 import ouroboros
 import torch
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def triton_version() -> str:
+    """Returns Triton's version; empty where there is no Triton."""
+    return importlib.metadata.version("triton") if importlib.util.find_spec("triton") else ""
 
 
 def provenance() -> dict[str, Any]:
@@ -31,6 +38,7 @@ def provenance() -> dict[str, Any]:
         "kernel": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "torch": torch.__version__,
+        "triton": triton_version(),
         "ouroboros": ouroboros.__version__,
         "compiler": said(os.environ.get("CXX", "c++"), "--version").partition("\n")[0],
         "commit": said("git", "rev-parse", "HEAD"),

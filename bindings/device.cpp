@@ -71,6 +71,16 @@ at::ScalarType scalar_type(DType dtype) {
       return at::kDouble;
     case DType::int32:
       return at::kInt;
+    case DType::int8:
+      return at::kChar;
+    case DType::uint8:
+      return at::kByte;
+    case DType::boolean:
+      return at::kBool;
+    case DType::float8_e4m3fn:
+      return at::kFloat8_e4m3fn;
+    case DType::float8_e5m2:
+      return at::kFloat8_e5m2;
     case DType::int64:
       break;
   }

@@ -31,15 +31,22 @@ std::string_view type_name(DType dtype) {
     case DType::float16:
       return "_Float16";
     case DType::bfloat16:
-      throw ReferenceFault(
-          "the problem has tensors of bfloat16, which C++ candidates on the host cannot be asked "
-          "for");
+    case DType::float8_e4m3fn:
+    case DType::float8_e5m2:
+      throw ReferenceFault("the problem has tensors of " + std::string(to_string(dtype)) +
+                           ", which C++ candidates on the host cannot be asked for");
     case DType::float32:
       return "float";
     case DType::float64:
       return "double";
     case DType::int32:
       return "std::int32_t";
+    case DType::int8:
+      return "std::int8_t";
+    case DType::uint8:
+      return "std::uint8_t";
+    case DType::boolean:
+      return "bool";
     case DType::int64:
       break;
   }
@@ -50,7 +57,9 @@ std::string_view type_name(DType dtype) {
 
 std::vector<DType> host_dtypes(const Problem& problem) {
   auto dtypes = problem.dtypes;
-  std::erase(dtypes, DType::bfloat16);
+  std::erase_if(dtypes, [](DType dtype) {
+    return dtype == DType::bfloat16 || dtype == DType::float8_e4m3fn || dtype == DType::float8_e5m2;
+  });
   return dtypes;
 }
 

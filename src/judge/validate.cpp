@@ -1,6 +1,5 @@
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/full_like.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ops/full.h>
 
 #include <algorithm>
 #include <cmath>
@@ -35,9 +34,14 @@ double mean_of(const at::Tensor& truth) {
   return count == 0 ? 0.0 : sum / static_cast<double>(count);
 }
 
+/// By way of float64: few operators know 8-bit floats.
+at::Tensor constant_like(const at::Tensor& made, double value) {
+  return at::full(made.sizes(), value, at::TensorOptions(at::kDouble)).to(made.scalar_type());
+}
+
 Tensors filled(const Case& one, double value) {
   Tensors out;
-  for (const auto& made : one.reference) out.push_back(at::full_like(made, value));
+  for (const auto& made : one.reference) out.push_back(constant_like(made, value));
   return out;
 }
 
@@ -49,7 +53,7 @@ std::vector<NullCandidate> null_candidates() {
        [](const Case& one) {
          Tensors out;
          for (std::size_t k = 0; k < one.reference.size(); ++k) {
-           out.push_back(at::full_like(one.reference[k], mean_of(one.oracle[k])));
+           out.push_back(constant_like(one.reference[k], mean_of(one.oracle[k])));
          }
          return out;
        }},

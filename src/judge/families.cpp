@@ -108,11 +108,14 @@ struct RowShaper {
       });
     } else if (family == "spike") {
       // One that leaves the others their exponentials; in half of the rows one that overflows where
-      // it was not among those that the maximum was taken of.
+      // it was not among those that the maximum was taken of, and its neighbour one less: a clamp
+      // makes them equal.
       scale(0x1p-6);
       const double tall = std::ldexp(1.0, power.overflow);
       each_row(1, [&](auto row, std::size_t n) {
-        row[random::below(choice, n, row.size())] = other_half(n) ? tall : 32.0;
+        const auto at = random::below(choice, n, row.size());
+        if (other_half(n)) row[(at + 1) % row.size()] = tall - 1.0;
+        row[at] = other_half(n) ? tall : 32.0;
       });
     } else if (family == "equal") {
       each_row(1, [](auto row, std::size_t) { std::fill(row.begin(), row.end(), row[0]); });

@@ -37,9 +37,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 template <typename Function>
 Tensors guarded(const std::string& what, const CaseSpec& spec, Function&& function) {
   const auto fault = [&](const std::string& message) {
-    if (message.find("not enough memory") != std::string::npos ||
-        message.find("can't allocate memory") != std::string::npos ||
-        message.find("out of memory") != std::string::npos) {
+    if (tells_of_no_memory(message)) {
       throw Error(ErrorCode::out_of_memory, "the " + what + " ran out of memory" + in_case(spec));
     }
     throw ReferenceFault("the " + what + " raised: " + first_line(message) + in_case(spec));
@@ -247,12 +245,23 @@ Tensors run_reference(const Problem& problem, const CaseSpec& spec, const Tensor
   return made;
 }
 
+bool tells_of_no_memory(std::string_view message) {
+  const auto words = {"not enough memory", "can't allocate memory", "out of memory", "bad_alloc"};
+  return std::any_of(words.begin(), words.end(), [message](const char* one) {
+    return message.find(one) != std::string_view::npos;
+  });
+}
+
 Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
   const at::NoGradGuard no_grad;
   const at::NoTF32Guard no_tf32;
   const c10::OptionalDeviceGuard current(where);
   std::optional<Serial> serial;
-  if (input_elements(problem, spec) <= serial_elements) serial.emplace();
+  if (input_elements(problem, spec) <= serial_elements) {
+    serial.emplace();
+  } else {
+    require_threads();
+  }
   Case one;
   one.spec = spec;
   Tensors raised;
@@ -313,7 +322,11 @@ Case realise_again(const Problem& problem, const Case& model, std::uint64_t seed
   const at::NoTF32Guard no_tf32;
   const c10::OptionalDeviceGuard current(place_of(model.reference));
   std::optional<Serial> serial;
-  if (input_elements(problem, model.spec) <= serial_elements) serial.emplace();
+  if (input_elements(problem, model.spec) <= serial_elements) {
+    serial.emplace();
+  } else {
+    require_threads();
+  }
   Case one;
   one.spec = model.spec;
   one.spec.seed = seed;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <string_view>
+
 #include "judge/judge.hpp"
 
-/// The two steps that a case and a look at a reference have in common.
+/// What a case and a look at a reference have in common.
 namespace ouroboros::judge {
 
 /// Draws every input of a case; real values are divided by 2^`shrink`.
@@ -13,5 +15,8 @@ namespace ouroboros::judge {
 /// Throws `ReferenceFault` when it raises, writes to its inputs or returns anything else.
 [[nodiscard]] Tensors run_reference(const Problem& problem, const CaseSpec& spec,
                                     const Tensors& inputs);
+
+/// Whether an exception of LibTorch's or of Python's says that there was no memory.
+[[nodiscard]] bool tells_of_no_memory(std::string_view message);
 
 }  // namespace ouroboros::judge

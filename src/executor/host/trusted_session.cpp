@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/start_thread.hpp"
 #include "executor/host/callee_clock.hpp"
 #include "executor/host/listener.hpp"
 #include "executor/host/seal.hpp"
@@ -25,27 +26,16 @@ class TrustedSession final : public Session {
  public:
   explicit TrustedSession(std::vector<std::function<void()>> calls) : calls_(std::move(calls)) {
     isolation_.level = "none";
-    thread_ = std::thread([this] { serve(); });
-    std::unique_lock lock(mutex_);
-    started_.wait(lock, [this] { return listener_descriptor_.has_value(); });
-    if (*listener_descriptor_ < 0) {
-      thread_.join();
-      throw Error(ErrorCode::sandbox_unavailable,
-                  std::string("the hand-over's filter could not be installed: ") +
-                      std::strerror(start_error_));
+    thread_ = start_thread([this] { serve(); });
+    try {
+      attach();
+    } catch (...) {
+      end();
+      throw;
     }
-    listener_ = Listener(sandbox::Descriptor(*listener_descriptor_));
-    clockid_t clock{};
-    pthread_getcpuclockid(thread_.native_handle(), &clock);
-    clock_.emplace(clock);
-    wait();
   }
 
-  ~TrustedSession() override {
-    current_ = quit;
-    listener_.answer(0);
-    thread_.join();
-  }
+  ~TrustedSession() override { end(); }
   TrustedSession(const TrustedSession&) = delete;
   TrustedSession& operator=(const TrustedSession&) = delete;
 
@@ -78,6 +68,30 @@ class TrustedSession final : public Session {
 
  private:
   static constexpr std::size_t quit = static_cast<std::size_t>(-1);
+
+  void attach() {
+    {
+      std::unique_lock lock(mutex_);
+      started_.wait(lock, [this] { return listener_descriptor_.has_value(); });
+    }
+    if (*listener_descriptor_ < 0) {
+      throw Error(ErrorCode::sandbox_unavailable,
+                  std::string("the hand-over's filter could not be installed: ") +
+                      std::strerror(start_error_));
+    }
+    listener_ = Listener(sandbox::Descriptor(*listener_descriptor_));
+    clockid_t clock{};
+    pthread_getcpuclockid(thread_.native_handle(), &clock);
+    clock_.emplace(clock);
+    wait();
+  }
+
+  /// Without a listener every hand-over returns at once, also one that nobody has seen.
+  void end() noexcept {
+    current_ = quit;
+    listener_ = Listener();
+    thread_.join();
+  }
 
   void wait() {
     // A trusted call takes as long as it takes: it is the user's own code.

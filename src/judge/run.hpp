@@ -16,7 +16,8 @@ namespace ouroboros::judge {
 [[nodiscard]] Tensors run_reference(const Problem& problem, const CaseSpec& spec,
                                     const Tensors& inputs);
 
-/// Whether an exception of LibTorch's or of Python's says that there was no memory.
-[[nodiscard]] bool tells_of_no_memory(std::string_view message);
+/// Whether an exception of LibTorch's or of Python's came of a want of memory: it says so, or there
+/// is none now.
+[[nodiscard]] bool is_want_of_memory(std::string_view message);
 
 }  // namespace ouroboros::judge

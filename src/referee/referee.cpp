@@ -93,6 +93,8 @@ Verdict blank(const Problem& problem, const Candidate& candidate, std::uint64_t 
   return verdict;
 }
 
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 /// Ends a verdict with what broke.
 void settle(Verdict& verdict, Status status, std::string_view kind, const std::string& evidence) {
   verdict.findings.push_back({std::string(kind), "error", "referee", evidence});
@@ -320,8 +322,8 @@ Verdict Referee::record(const Problem& problem, const Candidate& candidate, std:
       }
       settle(verdict, Status::infrastructure_error, to_string(error.code()), error.what());
     } catch (const std::exception& error) {
-      const std::string said = error.what();
-      if (judge::tells_of_no_memory(said)) {
+      const std::string said = first_line(error.what());  // LibTorch's are followed by its frames.
+      if (judge::is_want_of_memory(said)) {
         settle(verdict, Status::infrastructure_error, "out_of_memory", no_memory);
       } else {
         settle(verdict, Status::infrastructure_error, "internal", said);

@@ -4,6 +4,7 @@
 
 #include "judge/judge.hpp"
 #include "judge/run.hpp"
+#include "judge/serial.hpp"
 #include "judge/tensors.hpp"
 
 namespace ouroboros::judge {
@@ -89,6 +90,7 @@ std::vector<Buffer> input_buffers(const Problem& problem, DType dtype, const Axi
 
 std::string prototypes(const Problem& problem) {
   const at::NoGradGuard no_grad;
+  const Serial serial;
   std::string text = "#include <cstdint>\n\n";
   for (const auto dtype : host_dtypes(problem)) {
     // What a reference returns is known by running it: an output may have a dtype of its own.

@@ -129,7 +129,11 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
   const at::NoTF32Guard no_tf32;
   const c10::OptionalDeviceGuard current(where);
   std::optional<Serial> serial;
-  if (input_elements(problem, spec) <= serial_elements) serial.emplace();
+  if (input_elements(problem, spec) <= serial_elements) {
+    serial.emplace();
+  } else {
+    require_threads();
+  }
   Case one;
   one.spec = spec;
   Tensors raised;
@@ -192,7 +196,11 @@ Case realise_again(const Problem& problem, const Case& model, std::uint64_t seed
   const at::NoTF32Guard no_tf32;
   const c10::OptionalDeviceGuard current(place_of(model.reference));
   std::optional<Serial> serial;
-  if (input_elements(problem, model.spec) <= serial_elements) serial.emplace();
+  if (input_elements(problem, model.spec) <= serial_elements) {
+    serial.emplace();
+  } else {
+    require_threads();
+  }
   Case one;
   one.spec = model.spec;
   one.spec.seed = seed;

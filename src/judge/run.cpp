@@ -2,7 +2,9 @@
 
 #include <ATen/ops/full_like.h>
 #include <c10/util/Exception.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <new>
@@ -22,9 +24,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 template <typename Function>
 Tensors guarded(const std::string& what, const CaseSpec& spec, Function&& function) {
   const auto fault = [&](const std::string& message) {
-    if (message.find("not enough memory") != std::string::npos ||
-        message.find("can't allocate memory") != std::string::npos ||
-        message.find("out of memory") != std::string::npos) {
+    if (is_want_of_memory(message)) {
       throw Error(ErrorCode::out_of_memory, "the " + what + " ran out of memory" + in_case(spec));
     }
     throw ReferenceFault("the " + what + " raised: " + first_line(message) + in_case(spec));
@@ -98,6 +98,16 @@ Tensors run_reference(const Problem& problem, const CaseSpec& spec, const Tensor
     }
   }
   return made;
+}
+
+bool is_want_of_memory(std::string_view message) {
+  const auto words = {"not enough memory", "can't allocate memory", "out of memory", "bad_alloc"};
+  const auto said = [message](const char* one) { return message.find(one) != message.npos; };
+  if (std::any_of(words.begin(), words.end(), said)) return true;
+  // Without memory LibTorch cannot even write its messages: one of them ends at "[enforce fail a".
+  constexpr std::size_t enough = std::size_t{32} << 20;
+  void* probe = mmap(nullptr, enough, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return probe == MAP_FAILED || munmap(probe, enough) != 0;
 }
 
 Tensors run_oracle(const Problem& problem, const CaseSpec& spec, const Tensors& raised) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "judge/judge.hpp"
 
@@ -16,6 +17,10 @@ namespace ouroboros::judge {
 /// Throws `ReferenceFault` when it raises, writes to its inputs or returns anything else.
 [[nodiscard]] Tensors run_reference(const Problem& problem, const CaseSpec& spec,
                                     const Tensors& inputs);
+
+/// Whether an exception of LibTorch's or of Python's came of a want of memory: it says so, or there
+/// is none now.
+[[nodiscard]] bool is_want_of_memory(std::string_view message);
 
 /// True values in float64 (integers in int64), from inputs that `raise` made.
 [[nodiscard]] Tensors run_oracle(const Problem& problem, const CaseSpec& spec,

@@ -137,8 +137,9 @@ class TracedPlans final : public PlanSource {
       const auto at = [&](std::size_t part) {
         return wanted.begin() + static_cast<std::ptrdiff_t>(wanted.size() * part / processes);
       };
+      // Deferred where no thread can be had.
       parts.push_back(std::async(
-          std::launch::async,
+          std::launch::async | std::launch::deferred,
           [this, &tracer, part = Wanted(at(i), at(i + 1))] { return trace(tracer, part); }));
     }
     std::vector<TraceResult> results;

@@ -100,8 +100,9 @@ def trace(request: dict[str, Any]) -> list[dict[str, Any]]:
             and "scratch" (a folder that the process may write to).
 
     Returns:
-        One dictionary a signature: "variants" (plan files), "refusal" (None, or why there are no
-        variants), "log" (what the candidate printed), "kernels", "notes" and "seconds".
+        One dictionary a signature: "variants" (plan files), "sources" (what the kernels of each
+        were compiled from), "refusal" (None, or why there are no variants), "log" (what the
+        candidate printed), "kernels", "notes" and "seconds".
     """
     return _Tracer(request).trace()
 
@@ -150,6 +151,7 @@ class _Tracer:
                 started = time.perf_counter()
                 outcome: dict[str, Any] = {
                     "variants": [],
+                    "sources": [],
                     "refusal": None,
                     "log": "",
                     "kernels": [],
@@ -160,6 +162,7 @@ class _Tracer:
                         self._trace_signature(signature, outcome)
                     except BaseException as error:
                         outcome["variants"] = []
+                        outcome["sources"] = []
                         outcome["refusal"] = self._explain(error)
                 outcome["log"] = log.text
                 outcome["seconds"] = time.perf_counter() - started
@@ -184,6 +187,7 @@ class _Tracer:
                 if not choices.drop():
                     raise dropped.cause from None
         plans, traced = {_launched(first): first}, 1
+        outcome["sources"] = [self.recorder.sources()]
         for _ in choices.others():
             if traced == self.limit:
                 outcome["notes"].append(f"only the first {self.limit} configurations were traced")
@@ -195,7 +199,9 @@ class _Tracer:
                 continue
             traced += 1
             # Launching the same once more would only be another draw of the clock.
-            if plans.setdefault(_launched(plan), plan) is not plan:
+            if plans.setdefault(_launched(plan), plan) is plan:
+                outcome["sources"].append(self.recorder.sources())
+            else:
                 outcome["notes"].append(f"{plan.variant} launches what an earlier one does")
         outcome["variants"] = [plan.to_bytes() for plan in plans.values()]
         outcome["kernels"] = list(kernels.values())

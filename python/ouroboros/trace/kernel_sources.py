@@ -1,0 +1,125 @@
+"""What kernels were compiled from, as data: enough to make them again without the candidate's module.
+
+This side runs where the candidate's host code does, so whoever reads a record believes none of it.
+docs/dry-trace.md has the format.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import triton.language as tl
+from triton.runtime.jit import JITCallable, JITFunction
+
+__all__ = ["describe_arguments", "describe_function", "sources_file"]
+
+Record = dict[str, Any]
+
+
+def sources_file(launches: Sequence[Record]) -> bytes:
+    """Returns the sources behind a plan's kernel launches, each kernel once."""
+    kernels: dict[str, int] = {}
+    order = []
+    for launch in launches:
+        text = json.dumps(launch, separators=(",", ":"))
+        order.append(kernels.setdefault(text, len(kernels)))
+    places = json.dumps(order, separators=(",", ":"))
+    return f'{{"kernels":[{",".join(kernels)}],"launches":{places}}}'.encode()
+
+
+def describe_function(function: Any, inside: tuple[Any, ...] = ()) -> Record:
+    """Returns the text of a function of Triton's, and what the names in it stand for."""
+    if any(function is one for one in inside):
+        return _unknown(f"{function.__name__} calls itself")
+    if type(function) is not JITFunction:
+        return _unknown(f"{getattr(function, '__name__', '?')} is a {type(function).__name__}")
+    inside = (*inside, function)
+    (tree,) = ast.parse(function.src).body
+    scope = {**function.__globals__, **inspect.getclosurevars(function.fn).nonlocals}
+    parameters = function.signature.parameters.values()
+    defaults = {one.name: one.default for one in parameters if one.default is not one.empty}
+    return {
+        "name": function.__name__,
+        "source": function.src,
+        "globals": {
+            name: _describe(scope[name], inside) for name in _free_names(tree) if name in scope
+        },
+        "defaults": {name: _describe(value, inside) for name, value in defaults.items()},
+    }
+
+
+def describe_arguments(
+    parameters: Iterable[Any], signature: Iterable[Any], values: Iterable[Any], fields: Iterator[int]
+) -> list[Record]:
+    """Returns how each parameter of a kernel is found: among the plan's fields, or as a value.
+
+    Args:
+        parameters: Triton's own descriptions.
+        signature: The types that Triton chose.
+        values: What the kernel was launched with.
+        fields: How many fields of the block each tensor descriptor takes.
+    """
+    return [
+        {
+            "name": parameter.name,
+            "declared": bool(parameter.is_constexpr),
+            **_argument(kind, value, fields),
+        }
+        for parameter, kind, value in zip(parameters, signature, values, strict=True)
+    ]
+
+
+def _argument(kind: Any, value: Any, fields: Iterator[int]) -> Record:
+    if isinstance(kind, tuple):
+        items = [_argument(*one, fields) for one in zip(kind, value, strict=True)]
+        return {"items": items, "names": list(getattr(value, "_fields", ()))}
+    if kind == "constexpr":
+        return {"value": _describe(value, ())}
+    if kind.startswith("tensordesc"):
+        block = [int(extent) for extent in value.block_shape]
+        return {"kind": kind.partition("[")[0], "block": block, "fields": next(fields)}
+    return {"kind": kind}
+
+
+def _free_names(tree: ast.AST) -> set[str]:
+    """Names that a function takes from around it; annotations and defaults are not looked at."""
+    assert isinstance(tree, ast.FunctionDef)
+    names = [node for line in tree.body for node in ast.walk(line) if isinstance(node, ast.Name)]
+    arguments = {node.arg for node in ast.walk(tree.args) if isinstance(node, ast.arg)}
+    stored = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    return {node.id for node in names} - arguments - stored
+
+
+def _describe(value: Any, inside: tuple[Any, ...]) -> Any:
+    """Returns what JSON can hold of a value that a kernel's code refers to."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, tl.constexpr):
+        return {"constexpr": _describe(value.value, inside)}
+    if type(value) is tl.dtype:
+        return {"dtype": value.name}
+    if isinstance(value, (tuple, list)):
+        items = [_describe(item, inside) for item in value]
+        return {"items": items, "names": list(getattr(value, "_fields", ()))}
+    if isinstance(value, ModuleType):
+        return {"module": value.__name__}
+    module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
+    if isinstance(value, JITCallable):
+        # Triton sets these to what they are of the function beneath.
+        module, name = value.__module__, value.__name__
+    if f"{module}.".startswith("triton.") and isinstance(name, str):
+        if getattr(sys.modules.get(str(module)), name, None) is value:
+            return {"module": module, "name": name}
+    if isinstance(value, JITCallable):
+        return {"function": describe_function(value, inside)}
+    return _unknown(f"a {type(value).__name__}")
+
+
+def _unknown(what: str) -> Mapping[str, Any]:
+    return {"unknown": what}

@@ -1,0 +1,279 @@
+"""Kernels made again from the record of a dry trace, each in a namespace of its own.
+
+The record is the word of a process that ran the candidate's host code, and Triton's interpreter
+runs kernels as Python. So a kernel's text is held to what Triton's compiler takes: it refers to its
+own variables, to the values that the record gives, and to the public parts of Triton's language.
+Whatever else it says is not interpreted.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import math
+from collections import namedtuple
+from collections.abc import Mapping
+from types import FunctionType, ModuleType
+from typing import Any
+
+import triton
+import triton.language as tl
+import triton.runtime.interpreter as interpreter
+from triton.runtime.jit import JITCallable
+
+from ouroboros.trace.interpreted_memory import Refused
+
+__all__ = ["Remade", "unknown"]
+
+_NODES = (
+    *(ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Expr, ast.Pass, ast.Assert),
+    *(ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr),
+    *(ast.For, ast.While, ast.If, ast.IfExp, ast.Break, ast.Continue),
+    *(ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Compare, ast.boolop, ast.operator, ast.unaryop),
+    *(ast.cmpop, ast.Call, ast.keyword, ast.Starred, ast.Attribute, ast.Subscript, ast.Slice),
+    *(ast.Name, ast.Constant, ast.Tuple, ast.List, ast.ListComp, ast.comprehension),
+    *(ast.JoinedStr, ast.FormattedValue, ast.expr_context),
+)
+"""What Triton's compiler knows, but for functions within functions."""
+
+_BUILTINS = {one.__name__: one for one in (float, int, len, list, max, min, range)}
+"""Of those that the compiler knows, the ones that cannot tell who is asking."""
+
+_MODULES: dict[str, ModuleType] = {"triton": triton, "math": math}
+
+_OF_VALUES = (tl.tensor, tl.constexpr, tl.dtype, tl.block_type, tl.pointer_type, tl.tuple)
+_OF_VALUES += (tl.core.tensor_descriptor_base, tl.tensor_descriptor)
+
+
+def _public(owner: type) -> set[str]:
+    named = {*dir(owner), *getattr(owner, "__annotations__", {})}
+    return {name for name in named if not name.startswith("_")}
+
+
+_ATTRIBUTES = set[str]().union(*map(_public, _OF_VALUES))
+_ATTRIBUTES |= {"shape", "dtype", "type", "numel", "value", "block_shape", "strides", "element_ty"}
+_ATTRIBUTES -= {"handle", "to_ir"}
+"""What a value in a kernel has; `handle` is what the interpreter keeps behind it."""
+
+
+def unknown(what: str) -> Refused:
+    """Returns why something is not interpreted."""
+    return Refused("unsupported", what, f"Triton's interpreter is not given {what}")
+
+
+class Remade(interpreter.InterpretedFunction):  # type: ignore[misc]
+    """A function of a record, ready to be called by another, or to be launched."""
+
+    def __init__(self, record: Mapping[str, Any], declared: frozenset[str] = frozenset()) -> None:
+        """Makes the function.
+
+        Args:
+            record: What `kernel_sources.describe_function` returned.
+            declared: The parameters that are constants of the compiler.
+        """
+        if "unknown" in record:
+            raise unknown(record["unknown"])
+        super().__init__(_made(record, declared))
+
+    def rewrite(self) -> Any:
+        """Returns the function, which was rewritten before it was made."""
+        return self.fn
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls it from a kernel, whose launch has put the interpreter's operators in place."""
+        return self.fn(*args, **kwargs)
+
+
+def _made(record: Mapping[str, Any], declared: frozenset[str]) -> FunctionType:
+    (tree,) = ast.parse(record["source"]).body
+    if not isinstance(tree, ast.FunctionDef) or tree.name != record["name"]:
+        raise unknown("a text that is no function")
+    _strip(tree, declared)
+    scope = _Scope(record["globals"])
+    scope.check(tree)
+    tree = scope.visit(tree)
+    tree = interpreter.FunctionRewriter.ast_transformer.visit(tree)
+    module = ast.fix_missing_locations(ast.Module([tree], []))
+    file = f"<{record['name']}>"
+    lines = record["source"].splitlines(keepends=True)
+    linecache.cache[file] = (len(record["source"]), None, lines, file)
+    names = {**scope.values, **_AROUND, "__builtins__": dict(_BUILTINS)}
+    exec(compile(module, file, "exec", dont_inherit=True), names)
+    made: FunctionType = names[tree.name]
+    defaults = {name: value_of(value) for name, value in record["defaults"].items()}
+    code = made.__code__
+    positional = code.co_varnames[: code.co_argcount]
+    made.__defaults__ = tuple(defaults[name] for name in positional if name in defaults) or None
+    made.__kwdefaults__ = {
+        name: value for name, value in defaults.items() if name not in positional
+    }
+    return made
+
+
+# What the interpreter's own rewriting puts into a kernel's text, and what it looks for around one.
+_AROUND = {
+    "interpreter_semantic": interpreter.interpreter_semantic,
+    "_InterpreterComparison": getattr(interpreter, "_InterpreterComparison", None),
+    "(tl)": tl,
+    "(tl.core)": tl.core,
+}
+
+
+def _strip(tree: ast.FunctionDef, declared: frozenset[str]) -> None:
+    """Takes away what would be evaluated when the function is made."""
+    tree.decorator_list, tree.returns = [], None
+    for argument in ast.walk(tree.args):
+        if isinstance(argument, ast.arg):
+            constant = argument.arg in declared
+            argument.annotation = ast.Constant("constexpr") if constant else None
+    tree.args.defaults, tree.args.kw_defaults = [], [None] * len(tree.args.kwonlyargs)
+
+
+class _Scope(ast.NodeTransformer):
+    """The names around a function: values, and what is looked up in Triton's modules when used."""
+
+    def __init__(self, described: Mapping[str, Any]) -> None:
+        self.values: dict[str, Any] = {}
+        self._members: dict[str, ModuleType] = {}
+        self._renamed: dict[str, str] = {}
+        for name, value in described.items():
+            if isinstance(value, dict) and "module" in value:
+                module = module_of(value["module"])
+                if "name" in value:
+                    # The interpreter replaces members of modules for a launch.
+                    checked_member(module, value["name"])
+                    self._members[name], self._renamed[name] = module, value["name"]
+                    self.values[f"({name})"] = module
+                else:
+                    self.values[name] = module
+            else:
+                self.values[name] = value_of(value)
+
+    def check(self, tree: ast.FunctionDef) -> None:
+        """Refuses a text that says more than a kernel needs to."""
+        inner = {node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)} - {tree}
+        for node in ast.walk(tree):
+            if not isinstance(node, _NODES) or node in inner:
+                raise unknown(f"the statement {type(node).__name__}")
+        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+        own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+        own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+        for name in own:
+            if name.startswith("__") or name in _AROUND or name in _BUILTINS:
+                raise unknown(f"a variable that is called {name}")
+        self._own = own
+        for line in tree.body:
+            self._check(line)
+
+    def _check(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Attribute):
+            value, rest = self._resolve(node)
+            for name in rest:
+                if name not in _ATTRIBUTES:
+                    raise unknown(f"the attribute {name}")
+            if isinstance(value, ast.AST):
+                self._check(value)
+            return
+        if isinstance(node, ast.Name) and node.id not in self._own:
+            known = node.id in _BUILTINS or node.id in self._members
+            if not known and node.id not in self.values:
+                raise unknown(f"the name {node.id}")
+            if isinstance(self.values.get(node.id), ModuleType):
+                raise unknown("a module as a value")
+        if isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Constant(None)
+        for child in ast.iter_child_nodes(node):
+            self._check(child)
+
+    def _resolve(self, node: ast.Attribute) -> tuple[Any, list[str]]:
+        """Follows a chain of attributes through modules and classes, as far as these go."""
+        names: list[str] = []
+        root: ast.AST = node
+        while isinstance(root, ast.Attribute):
+            names.insert(0, root.attr)
+            root = root.value
+        if not isinstance(root, ast.Name) or root.id in self._own:
+            return root, names
+        if not isinstance(self.values.get(root.id), ModuleType):
+            return root, names
+        value: Any = self.values[root.id]
+        while names and (isinstance(value, (ModuleType, type))):
+            value = checked_member(value, names.pop(0))
+        if isinstance(value, ModuleType):
+            raise unknown("a module as a value")
+        return value, names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Looks members of modules up where they are used."""
+        if node.id in self._members and node.id not in self._own:
+            module = ast.Name(f"({node.id})", ast.Load())
+            return ast.copy_location(
+                ast.Attribute(module, self._renamed[node.id], ast.Load()), node
+            )
+        return node
+
+
+def module_of(name: Any) -> ModuleType:
+    """Returns one of the modules that kernels may use."""
+    if name in _MODULES:
+        return _MODULES[name]
+    import sys
+
+    if isinstance(name, str) and f"{name}.".startswith("triton.language."):
+        found = sys.modules.get(name)
+        if found is not None:
+            return found
+    raise unknown(f"the module {name}")
+
+
+def checked_member(owner: ModuleType | type, name: str) -> Any:
+    """Returns a public part of Triton's language, or of `math`."""
+    shown = f"{owner.__name__}.{name}"
+    value = getattr(owner, name, None)
+    if name.startswith("_") or value is None:
+        raise unknown(shown)
+    if isinstance(value, ModuleType):
+        return module_of(value.__name__)
+    home = str(getattr(value, "__module__", ""))
+    fine = (
+        isinstance(value, (bool, int, float, str, tl.constexpr, tl.dtype, JITCallable))
+        or isinstance(value, interpreter.InterpretedFunction)
+        or tl.core.is_builtin(value)
+        or (isinstance(value, type) and home == "triton.language.core")
+        or owner is math
+        or owner.__name__.endswith(".libdevice")
+        or (isinstance(owner, type) and isinstance(value, owner))  # A member of an enumeration.
+        or (isinstance(value, type) and hasattr(value, "__members__"))
+    )
+    if not fine:
+        raise unknown(shown)
+    return value
+
+
+def value_of(described: Any) -> Any:
+    """Returns the value that `kernel_sources` described."""
+    if described is None or isinstance(described, (bool, int, float, str)):
+        return described
+    if "constexpr" in described:
+        return tl.constexpr(value_of(described["constexpr"]))
+    if "dtype" in described:
+        return tl.dtype(described["dtype"])
+    if "items" in described:
+        items = [value_of(item) for item in described["items"]]
+        return tuple_of(items, described["names"])
+    if "function" in described:
+        return Remade(described["function"])
+    if "module" in described:
+        if "name" in described:
+            return checked_member(module_of(described["module"]), described["name"])
+        return module_of(described["module"])
+    raise unknown(str(described.get("unknown", "a value of no known kind")))
+
+
+def tuple_of(items: list[Any], names: list[str]) -> tuple[Any, ...]:
+    """Returns a tuple, with names where it had some."""
+    if not names:
+        return tuple(items)
+    if _ATTRIBUTES.isdisjoint(names):
+        raise unknown("a tuple with names of its own")
+    return namedtuple("named", names)(*items)  # type: ignore[misc]

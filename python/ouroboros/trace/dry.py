@@ -6,15 +6,12 @@ process pretend to have CUDA. docs/dry-trace.md says what is recorded and what i
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import linecache
-import os
 import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -34,6 +31,7 @@ from ouroboros.trace.plan_writer import Buffer, Plan
 from ouroboros.trace.pretend import pretend_cuda
 from ouroboros.trace.recorder import Recorder, StaleMemoryError
 from ouroboros.trace.refusal import RefusalError
+from ouroboros.trace.scratch import scratch_folder
 from ouroboros.trace.signature import Signature
 from ouroboros.trace.tensors import TraceMode
 from ouroboros.trace.triton_driver import RecordingDriver, check_version
@@ -107,25 +105,6 @@ def trace(request: dict[str, Any]) -> list[dict[str, Any]]:
     return _Tracer(request).trace()
 
 
-@contextlib.contextmanager
-def _scratch(folder: str | None) -> Iterator[Path]:
-    """Points everything that writes files at a folder, for as long as the trace lasts."""
-    saved = dict(os.environ), tempfile.tempdir
-    with contextlib.ExitStack() as stack:
-        if folder is None:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ouroboros-trace-"))
-        path = Path(folder)
-        os.environ["TRITON_CACHE_DIR"] = str(path / "triton")
-        os.environ["TRITON_HOME"] = os.environ["TMPDIR"] = str(path)
-        tempfile.tempdir = None
-        try:
-            yield path
-        finally:
-            os.environ.clear()
-            os.environ.update(saved[0])
-            tempfile.tempdir = saved[1]
-
-
 class _Tracer:
     """One candidate, all its signatures."""
 
@@ -145,7 +124,7 @@ class _Tracer:
 
     def trace(self) -> list[dict[str, Any]]:
         """Returns one outcome a signature."""
-        with _scratch(self.scratch) as folder:
+        with scratch_folder(self.scratch) as folder:
             results = []
             for signature in self.signatures:
                 started = time.perf_counter()

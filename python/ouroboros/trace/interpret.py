@@ -11,7 +11,7 @@ import contextlib
 import io
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -20,6 +20,9 @@ from ouroboros.trace.interpreted_kernels import interpreted
 from ouroboros.trace.interpreted_memory import Buffers, Refused
 from ouroboros.trace.interpreted_plan import Kernels, carry_out
 from ouroboros.trace.plan_file import read_plan
+from ouroboros.trace.recompiled import Image, images, odd_ones
+from ouroboros.trace.remade_kernels import unknown
+from ouroboros.trace.scratch import scratch_folder
 
 __all__ = ["run"]
 
@@ -31,41 +34,64 @@ def run(request: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     Args:
         request: ``inputs`` has, for each of the ``signatures``, a plan file, what its kernels were
-            compiled from (the tracer's "sources"), and the bytes of each input.
+            compiled from (the tracer's "sources"), and the bytes of each input. ``scratch`` is a
+            folder that may be written to.
 
     Returns:
         For each signature: ``outputs`` (objects with ``dtype``, ``shape``, ``strides`` and
         ``bytes``, which are those of the contiguous tensor), ``refusal`` (nothing, or an object
         with ``kind``, ``op``, ``message`` and ``traceback``), ``log`` and ``seconds``. Kinds are
-        ``unsupported``, ``out_of_bounds``, ``input_written`` and ``exception``.
+        ``unsupported``, ``other_image``, ``out_of_bounds``, ``input_written`` and ``exception``.
     """
-    kernels = Kernels()
-    return [
-        _interpret(kernels, plan, sources, inputs) for plan, sources, *inputs in request["inputs"]
-    ]
+    with scratch_folder(request.get("scratch")):
+        calls = [_Call(*values) for values in request["inputs"]]
+        odd = odd_ones(image for call in calls for image in call.images)
+        kernels = Kernels()
+        return [call.interpret(kernels, odd) for call in calls]
 
 
-def _interpret(
-    kernels: Kernels, plan: bytes, sources: bytes, inputs: Sequence[bytes]
-) -> dict[str, Any]:
-    result: dict[str, Any] = {"outputs": [], "refusal": None}
-    started = time.perf_counter()
-    with _captured() as log:
+class _Call:
+    """One plan on one case."""
+
+    def __init__(self, plan: bytes, sources: bytes, *inputs: bytes) -> None:
+        self._plan, modules = read_plan(plan)
+        self._sources, self._inputs = sources, inputs
+        self.images: list[Image] = []
+        self._refusal: dict[str, str] | None = None
         try:
-            document, _ = read_plan(plan)
-            buffers = Buffers(document["buffers"], inputs)
-            with interpreted(buffers):
-                carry_out(document, kernels.of(sources), buffers)
-            result["outputs"] = [
-                _output(one, buffers.bytes_of(index))
-                for index, one in enumerate(document["buffers"])
-                if one["role"] == "output"
-            ]
+            if not sources:
+                raise unknown("a plan without its kernels' sources")
+            self.images = images(self._plan, modules, sources)
         except (Exception, Refused) as error:
-            result["refusal"] = _refusal(error)
-    result["log"] = log.getvalue()[-_LOG_BYTES:]
-    result["seconds"] = time.perf_counter() - started
-    return result
+            self._refusal = _refusal(error)
+
+    def interpret(self, kernels: Kernels, odd: Mapping[Image, Refused]) -> dict[str, Any]:
+        """Returns the outputs, or why there are none."""
+        result: dict[str, Any] = {"outputs": [], "refusal": self._refusal}
+        started = time.perf_counter()
+        with _captured() as log:
+            try:
+                for image in self.images:
+                    if image in odd:
+                        raise odd[image]
+                if self._refusal is None:
+                    result["outputs"] = self._outputs(kernels)
+            except (Exception, Refused) as error:
+                result["refusal"] = _refusal(error)
+        result["log"] = log.getvalue()[-_LOG_BYTES:]
+        result["seconds"] = time.perf_counter() - started
+        return result
+
+    def _outputs(self, kernels: Kernels) -> list[dict[str, Any]]:
+        described = self._plan["buffers"]
+        buffers = Buffers(described, self._inputs)
+        with interpreted(buffers):
+            carry_out(self._plan, kernels.of(self._sources), buffers)
+        return [
+            _output(one, buffers.bytes_of(index))
+            for index, one in enumerate(described)
+            if one["role"] == "output"
+        ]
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -38,11 +39,15 @@ _ELEMENTS = {name: kind for name, (kind, _) in _SCALARS.items()} | {
 }
 
 
+# A type as Triton writes it; those with a layout are Gluon's.
+_DESCRIPTOR = re.compile(r"tensordesc<(?P<element>\w+)\[(?P<block>[\d, ]+)\]>")
+
+
 class Kernels:
     """The kernels of many plans; what several plans share is made once."""
 
     def __init__(self) -> None:
-        self._made: dict[str, tuple[Remade, list[Mapping[str, Any]]]] = {}
+        self._made: dict[str, Remade] = {}
 
     def of(self, sources: bytes) -> list[tuple[Remade, list[Mapping[str, Any]]]]:
         """Returns the kernel of each launch, and how its arguments are found."""
@@ -51,12 +56,10 @@ class Kernels:
         return [kernels[index] for index in document["launches"]]
 
     def _kernel(self, record: Mapping[str, Any]) -> tuple[Remade, list[Mapping[str, Any]]]:
-        arguments = record["arguments"]
-        declared = frozenset(one["name"] for one in arguments if one["declared"])
-        key = json.dumps([record["function"], sorted(declared)])
+        key = json.dumps(record["function"])
         if key not in self._made:
-            self._made[key] = Remade(record["function"], declared)
-        return self._made[key], arguments
+            self._made[key] = Remade(record["function"])
+        return self._made[key], record["arguments"]
 
 
 def carry_out(
@@ -98,12 +101,13 @@ class _Arguments:
     def take(self, described: Mapping[str, Any]) -> Any:
         """Returns an argument, and goes on behind its fields."""
         if "value" in described:
-            return value_of(described["value"])
+            return value_of(described["value"], Remade)
         if "items" in described:
             return tuple_of([self.take(one) for one in described["items"]], described["names"])
         kind = described["kind"]
-        if kind.startswith("tensordesc<"):
-            return self._descriptor(kind.partition("<")[2], described)
+        if found := _DESCRIPTOR.fullmatch(kind):
+            block = [int(extent) for extent in found["block"].split(",")]
+            return self._descriptor(found["element"], block, described["fields"])
         return self._scalar(kind, *next(self._fields))
 
     def _scalar(self, kind: str, at: int, size: int) -> Any:
@@ -124,11 +128,10 @@ class _Arguments:
     def _integer(self, at: int, size: int) -> int:
         return int.from_bytes(self._block[at : at + size], "little", signed=True)
 
-    def _descriptor(self, element: str, described: Mapping[str, Any]) -> Any:
+    def _descriptor(self, element: str, block: list[int], fields: int) -> Any:
         """Returns a descriptor by the map that the plan holds; where it has none, by the fields."""
-        block = [tl.constexpr(extent) for extent in described["block"]]
         rank = len(block)
-        (at, _), *rest = [next(self._fields) for _ in range(described["fields"])]
+        (at, _), *rest = [next(self._fields) for _ in range(fields)]
         numbers = [self._integer(*field) for field in rest]
         shape, strides = numbers[:rank], numbers[rank : 2 * rank]
         nan = bool(numbers[2 * rank]) if len(numbers) > 2 * rank else False
@@ -147,7 +150,7 @@ class _Arguments:
             shape=[_tensor(one, np.dtype("<i4"), tl.int32) for one in shape],
             strides=[_tensor(one, np.dtype("<i8"), tl.int64) for one in strides[:-1]]
             + [tl.constexpr(1)],
-            block_shape=block,
+            block_shape=[tl.constexpr(extent) for extent in block],
             padding_option="nan" if nan else "zero",
         )
 

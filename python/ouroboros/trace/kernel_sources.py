@@ -15,9 +15,11 @@ from types import ModuleType
 from typing import Any
 
 import triton.language as tl
+from triton._C.libtriton import get_cache_invalidating_env_vars
+from triton.backends.nvidia.compiler import CUDAOptions
 from triton.runtime.jit import JITCallable, JITFunction
 
-__all__ = ["describe_arguments", "describe_function", "sources_file"]
+__all__ = ["describe_arguments", "describe_kernel", "sources_file"]
 
 Record = dict[str, Any]
 
@@ -33,7 +35,33 @@ def sources_file(launches: Sequence[Record]) -> bytes:
     return f'{{"kernels":[{",".join(kernels)}],"launches":{places}}}'.encode()
 
 
-def describe_function(function: Any, inside: tuple[Any, ...] = ()) -> Record:
+def describe_kernel(source: Any, metadata: Any) -> Record:
+    """Returns what a kernel was compiled from: its function, and what Triton was told of it."""
+    usual = CUDAOptions()
+    options = {
+        name: getattr(metadata, name)
+        for name in CUDAOptions.__dataclass_fields__
+        if name not in _BY_TARGET
+        and _plain(getattr(metadata, name)) != _plain(getattr(usual, name))
+    }
+    return {
+        "function": _function(source.fn, ()),
+        "options": options,
+        "attributes": [[list(path), value] for path, value in source.attrs.items()],
+        "environment": sorted(get_cache_invalidating_env_vars()),
+    }
+
+
+# What `CUDABackend.parse_options` finds out by itself.
+_BY_TARGET = ("arch", "ptx_version", "supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes")
+_BY_TARGET += ("max_num_imprecise_acc_default", "backend_name", "warp_size")
+
+
+def _plain(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
+def _function(function: Any, inside: tuple[Any, ...]) -> Record:
     """Returns the text of a function of Triton's, and what the names in it stand for."""
     if any(function is one for one in inside):
         return _unknown(f"{function.__name__} calls itself")
@@ -51,27 +79,25 @@ def describe_function(function: Any, inside: tuple[Any, ...] = ()) -> Record:
             name: _describe(scope[name], inside) for name in _free_names(tree) if name in scope
         },
         "defaults": {name: _describe(value, inside) for name, value in defaults.items()},
+        "declared": [parameter.name for parameter in function.params if parameter.is_constexpr],
+        "noinline": bool(function.noinline),
     }
 
 
 def describe_arguments(
-    parameters: Iterable[Any], signature: Iterable[Any], values: Iterable[Any], fields: Iterator[int]
+    names: Iterable[str], signature: Iterable[Any], values: Iterable[Any], fields: Iterator[int]
 ) -> list[Record]:
     """Returns how each parameter of a kernel is found: among the plan's fields, or as a value.
 
     Args:
-        parameters: Triton's own descriptions.
+        names: Of the parameters.
         signature: The types that Triton chose.
         values: What the kernel was launched with.
         fields: How many fields of the block each tensor descriptor takes.
     """
     return [
-        {
-            "name": parameter.name,
-            "declared": bool(parameter.is_constexpr),
-            **_argument(kind, value, fields),
-        }
-        for parameter, kind, value in zip(parameters, signature, values, strict=True)
+        {"name": name, **_argument(kind, value, fields)}
+        for name, kind, value in zip(names, signature, values, strict=True)
     ]
 
 
@@ -82,8 +108,7 @@ def _argument(kind: Any, value: Any, fields: Iterator[int]) -> Record:
     if kind == "constexpr":
         return {"value": _describe(value, ())}
     if kind.startswith("tensordesc"):
-        block = [int(extent) for extent in value.block_shape]
-        return {"kind": kind.partition("[")[0], "block": block, "fields": next(fields)}
+        return {"kind": kind, "fields": next(fields)}
     return {"kind": kind}
 
 
@@ -117,7 +142,7 @@ def _describe(value: Any, inside: tuple[Any, ...]) -> Any:
         if getattr(sys.modules.get(str(module)), name, None) is value:
             return {"module": module, "name": name}
     if isinstance(value, JITCallable):
-        return {"function": describe_function(value, inside)}
+        return {"function": _function(value, inside)}
     return _unknown(f"a {type(value).__name__}")
 
 

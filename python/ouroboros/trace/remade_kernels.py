@@ -9,10 +9,12 @@ Whatever else it says is not interpreted.
 from __future__ import annotations
 
 import ast
+import itertools
 import linecache
 import math
+import sys
 from collections import namedtuple
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -23,7 +25,10 @@ from triton.runtime.jit import JITCallable
 
 from ouroboros.trace.interpreted_memory import Refused
 
-__all__ = ["Remade", "unknown"]
+__all__ = ["Record", "Remade", "function_of", "parsed", "tuple_of", "unknown", "value_of"]
+
+Record = Mapping[str, Any]
+Remake = Callable[[Record], Any]
 
 _NODES = (
     *(ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Expr, ast.Pass, ast.Assert),
@@ -64,16 +69,11 @@ def unknown(what: str) -> Refused:
 class Remade(interpreter.InterpretedFunction):  # type: ignore[misc]
     """A function of a record, ready to be called by another, or to be launched."""
 
-    def __init__(self, record: Mapping[str, Any], declared: frozenset[str] = frozenset()) -> None:
-        """Makes the function.
-
-        Args:
-            record: What `kernel_sources.describe_function` returned.
-            declared: The parameters that are constants of the compiler.
-        """
-        if "unknown" in record:
-            raise unknown(record["unknown"])
-        super().__init__(_made(record, declared))
+    def __init__(self, record: Record) -> None:
+        """Makes the function of what `kernel_sources` recorded."""
+        tree, scope = parsed(record, Remade)
+        tree = interpreter.FunctionRewriter.ast_transformer.visit(scope.visit(tree))
+        super().__init__(function_of(record, tree, {**scope.values, **_AROUND}, Remade))
 
     def rewrite(self) -> Any:
         """Returns the function, which was rewritten before it was made."""
@@ -84,25 +84,43 @@ class Remade(interpreter.InterpretedFunction):  # type: ignore[misc]
         return self.fn(*args, **kwargs)
 
 
-def _made(record: Mapping[str, Any], declared: frozenset[str]) -> FunctionType:
+def parsed(record: Record, remake: Remake) -> tuple[ast.FunctionDef, Scope]:
+    """Returns a function's text and the names around it, once nothing in it is unknown.
+
+    Args:
+        record: A function, as recorded.
+        remake: Makes the functions that this one calls.
+    """
+    if "unknown" in record:
+        raise unknown(record["unknown"])
     (tree,) = ast.parse(record["source"]).body
     if not isinstance(tree, ast.FunctionDef) or tree.name != record["name"]:
         raise unknown("a text that is no function")
-    _strip(tree, declared)
-    scope = _Scope(record["globals"])
+    # What would be evaluated when the function is made.
+    tree.decorator_list, tree.returns = [], None
+    for argument in ast.walk(tree.args):
+        if isinstance(argument, ast.arg):
+            constant = argument.arg in record["declared"]
+            argument.annotation = ast.Constant("constexpr") if constant else None
+    tree.args.defaults, tree.args.kw_defaults = [], [None] * len(tree.args.kwonlyargs)
+    scope = Scope(record["globals"], remake)
     scope.check(tree)
-    tree = scope.visit(tree)
-    tree = interpreter.FunctionRewriter.ast_transformer.visit(tree)
-    module = ast.fix_missing_locations(ast.Module([tree], []))
-    file = f"<{record['name']}>"
-    lines = record["source"].splitlines(keepends=True)
-    linecache.cache[file] = (len(record["source"]), None, lines, file)
-    names = {**scope.values, **_AROUND, "__builtins__": dict(_BUILTINS)}
-    exec(compile(module, file, "exec", dont_inherit=True), names)
+    return tree, scope
+
+
+def function_of(
+    record: Record, tree: ast.FunctionDef, names: dict[str, Any], remake: Remake
+) -> FunctionType:
+    """Returns the function of a text, in a namespace that holds these names."""
+    file = f"/kernels/{next(_numbers)}/{tree.name}.py"
+    text = ast.unparse(ast.fix_missing_locations(tree))
+    # Triton reads what it compiles through here, and tracebacks what they show.
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    names = {**names, "__builtins__": dict(_BUILTINS), "__name__": "candidate"}
+    exec(compile(ast.parse(text), file, "exec", dont_inherit=True), names)
     made: FunctionType = names[tree.name]
-    defaults = {name: value_of(value) for name, value in record["defaults"].items()}
-    code = made.__code__
-    positional = code.co_varnames[: code.co_argcount]
+    defaults = {name: value_of(value, remake) for name, value in record["defaults"].items()}
+    positional = made.__code__.co_varnames[: made.__code__.co_argcount]
     made.__defaults__ = tuple(defaults[name] for name in positional if name in defaults) or None
     made.__kwdefaults__ = {
         name: value for name, value in defaults.items() if name not in positional
@@ -110,44 +128,39 @@ def _made(record: Mapping[str, Any], declared: frozenset[str]) -> FunctionType:
     return made
 
 
+_numbers = itertools.count()
+
 # What the interpreter's own rewriting puts into a kernel's text, and what it looks for around one.
 _AROUND = {
     "interpreter_semantic": interpreter.interpreter_semantic,
     "_InterpreterComparison": getattr(interpreter, "_InterpreterComparison", None),
-    "(tl)": tl,
-    "(tl.core)": tl.core,
+    "__around_language": tl,
+    "__around_core": tl.core,
 }
 
 
-def _strip(tree: ast.FunctionDef, declared: frozenset[str]) -> None:
-    """Takes away what would be evaluated when the function is made."""
-    tree.decorator_list, tree.returns = [], None
-    for argument in ast.walk(tree.args):
-        if isinstance(argument, ast.arg):
-            constant = argument.arg in declared
-            argument.annotation = ast.Constant("constexpr") if constant else None
-    tree.args.defaults, tree.args.kw_defaults = [], [None] * len(tree.args.kwonlyargs)
+def _around(name: str) -> str:
+    return f"__around_{name}"
 
 
-class _Scope(ast.NodeTransformer):
+class Scope(ast.NodeTransformer):
     """The names around a function: values, and what is looked up in Triton's modules when used."""
 
-    def __init__(self, described: Mapping[str, Any]) -> None:
+    def __init__(self, described: Mapping[str, Any], remake: Remake) -> None:
         self.values: dict[str, Any] = {}
-        self._members: dict[str, ModuleType] = {}
-        self._renamed: dict[str, str] = {}
+        self.members: dict[str, tuple[ModuleType, str]] = {}
         for name, value in described.items():
             if isinstance(value, dict) and "module" in value:
                 module = module_of(value["module"])
                 if "name" in value:
                     # The interpreter replaces members of modules for a launch.
                     checked_member(module, value["name"])
-                    self._members[name], self._renamed[name] = module, value["name"]
-                    self.values[f"({name})"] = module
+                    self.members[name] = (module, value["name"])
+                    self.values[_around(name)] = module
                 else:
                     self.values[name] = module
             else:
-                self.values[name] = value_of(value)
+                self.values[name] = value_of(value, remake)
 
     def check(self, tree: ast.FunctionDef) -> None:
         """Refuses a text that says more than a kernel needs to."""
@@ -159,7 +172,7 @@ class _Scope(ast.NodeTransformer):
         own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
         own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
         for name in own:
-            if name.startswith("__") or name in _AROUND or name in _BUILTINS:
+            if name.startswith("__") or name in _BUILTINS:
                 raise unknown(f"a variable that is called {name}")
         self._own = own
         for line in tree.body:
@@ -175,7 +188,7 @@ class _Scope(ast.NodeTransformer):
                 self._check(value)
             return
         if isinstance(node, ast.Name) and node.id not in self._own:
-            known = node.id in _BUILTINS or node.id in self._members
+            known = node.id in _BUILTINS or node.id in self.members
             if not known and node.id not in self.values:
                 raise unknown(f"the name {node.id}")
             if isinstance(self.values.get(node.id), ModuleType):
@@ -205,11 +218,9 @@ class _Scope(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """Looks members of modules up where they are used."""
-        if node.id in self._members and node.id not in self._own:
-            module = ast.Name(f"({node.id})", ast.Load())
-            return ast.copy_location(
-                ast.Attribute(module, self._renamed[node.id], ast.Load()), node
-            )
+        if node.id in self.members and node.id not in self._own:
+            module = ast.Name(_around(node.id), ast.Load())
+            return ast.Attribute(module, self.members[node.id][1], ast.Load())
         return node
 
 
@@ -217,8 +228,6 @@ def module_of(name: Any) -> ModuleType:
     """Returns one of the modules that kernels may use."""
     if name in _MODULES:
         return _MODULES[name]
-    import sys
-
     if isinstance(name, str) and f"{name}.".startswith("triton.language."):
         found = sys.modules.get(name)
         if found is not None:
@@ -250,19 +259,19 @@ def checked_member(owner: ModuleType | type, name: str) -> Any:
     return value
 
 
-def value_of(described: Any) -> Any:
+def value_of(described: Any, remake: Remake) -> Any:
     """Returns the value that `kernel_sources` described."""
     if described is None or isinstance(described, (bool, int, float, str)):
         return described
     if "constexpr" in described:
-        return tl.constexpr(value_of(described["constexpr"]))
+        return tl.constexpr(value_of(described["constexpr"], remake))
     if "dtype" in described:
         return tl.dtype(described["dtype"])
     if "items" in described:
-        items = [value_of(item) for item in described["items"]]
+        items = [value_of(item, remake) for item in described["items"]]
         return tuple_of(items, described["names"])
     if "function" in described:
-        return Remade(described["function"])
+        return remake(described["function"])
     if "module" in described:
         if "name" in described:
             return checked_member(module_of(described["module"]), described["name"])

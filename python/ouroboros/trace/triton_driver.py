@@ -20,7 +20,7 @@ from triton.runtime import _allocation
 
 from ouroboros.trace.cubin import kernel_info
 from ouroboros.trace.devices import Device
-from ouroboros.trace.kernel_sources import describe_arguments, describe_function
+from ouroboros.trace.kernel_sources import describe_arguments, describe_kernel
 from ouroboros.trace.recorder import Kernel, LoadedKernel, MapDescription, Place, Recorder
 from ouroboros.trace.refusal import RefusalError
 
@@ -197,9 +197,9 @@ class _Launcher:
     def __init__(self, driver: RecordingDriver, source: Any, metadata: Any) -> None:
         self._driver = driver
         self._signature = tuple(source.signature.values())
-        self._parameters = source.fn.params
+        self._names = tuple(source.signature)
         # Now, when it is compiled: it may be another text when it is launched.
-        self._function = describe_function(source.fn)
+        self._source = describe_kernel(source, metadata)
         self._metadata = metadata
         if metadata.launch_pdl:
             raise RefusalError.unsupported(
@@ -251,9 +251,9 @@ class _Launcher:
                 pointers=tuple(block.pointers),
                 tensor_maps=tuple(block.tensor_maps),
                 source={
-                    "function": self._function,
+                    **self._source,
                     "arguments": describe_arguments(
-                        self._parameters,
+                        self._names,
                         self._signature,
                         values,
                         descriptor_fields(self._signature, values, iter(layouts)),

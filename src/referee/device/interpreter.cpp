@@ -62,13 +62,15 @@ Judged judge_one(const Problem& problem, const judge::Case& one, TraceResult& re
   const auto fail = [&](Status status, const std::string& kind, const std::string& text) {
     judged.result.status = "failed";
     judged.result.message = text;
-    judged.fault = Misconduct{status, {kind, "error", "sweep", text}};
+    const auto* severity = status == Status::rejected ? "cheat" : "error";
+    judged.fault = Misconduct{status, {kind, severity, "sweep", text}};
   };
   if (result.refusal) {
     const auto& [kind, op, message, traceback] = *result.refusal;
     // What the interpreter does not know is no fault of the candidate's.
     fail(kind == "timeout"       ? Status::timeout
          : kind == "unsupported" ? Status::infrastructure_error
+         : kind == "other_image" ? Status::rejected
                                  : Status::runtime_error,
          kind, message);
   } else if (const auto outputs = outputs_of(one, result)) {
@@ -132,6 +134,8 @@ std::vector<Interpretation> interpretations(const CasePool& pool,
     all.push_back({i, least});
   }
   if (all.empty()) return all;
+  // What goes wrong is told in the cases' order.
+  std::ranges::sort(all, {}, &Interpretation::which);
   const auto small = small_case(pool, planned);
   for (std::size_t variant = 0; variant < planned[small].variants.size(); ++variant) {
     const auto same = [&](const Interpretation& one) {

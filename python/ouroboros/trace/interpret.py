@@ -24,7 +24,7 @@ from ouroboros.trace.recompiled import Image, images, odd_ones
 from ouroboros.trace.remade_kernels import unknown
 from ouroboros.trace.scratch import scratch_folder
 
-__all__ = ["run"]
+__all__ = ["Call", "run"]
 
 _LOG_BYTES = 16 << 10
 
@@ -44,16 +44,21 @@ def run(request: Mapping[str, Any]) -> list[dict[str, Any]]:
         ``unsupported``, ``other_image``, ``out_of_bounds``, ``input_written`` and ``exception``.
     """
     with scratch_folder(request.get("scratch")):
-        calls = [_Call(*values) for values in request["inputs"]]
+        calls = [Call(*values) for values in request["inputs"]]
         odd = odd_ones(image for call in calls for image in call.images)
         kernels = Kernels()
         return [call.interpret(kernels, odd) for call in calls]
 
 
-class _Call:
-    """One plan on one case."""
+class Call:
+    """One plan on one case.
+
+    Attributes:
+        images: The kernels that it launches.
+    """
 
     def __init__(self, plan: bytes, sources: bytes, *inputs: bytes) -> None:
+        """Reads the plan; what is wrong with the sources, `interpret` tells."""
         self._plan, modules = read_plan(plan)
         self._sources, self._inputs = sources, inputs
         self.images: list[Image] = []
@@ -65,8 +70,13 @@ class _Call:
         except (Exception, Refused) as error:
             self._refusal = _refusal(error)
 
-    def interpret(self, kernels: Kernels, odd: Mapping[Image, Refused]) -> dict[str, Any]:
-        """Returns the outputs, or why there are none."""
+    def interpret(self, kernels: Kernels, odd: Mapping[Image, BaseException]) -> dict[str, Any]:
+        """Returns the outputs, or why there are none.
+
+        Args:
+            kernels: What other calls have made.
+            odd: Images that are not what their sources compile to.
+        """
         result: dict[str, Any] = {"outputs": [], "refusal": self._refusal}
         started = time.perf_counter()
         with _captured() as log:

@@ -12,7 +12,7 @@ import triton.language as tl
 import triton.runtime.interpreter as interpreter
 
 from ouroboros.trace.interpreted_memory import Buffers
-from ouroboros.trace.remade_kernels import Remade, tuple_of, unknown, value_of
+from ouroboros.trace.remade_kernels import Remade, unknown, value_of
 
 __all__ = ["Kernels", "carry_out"]
 
@@ -103,7 +103,7 @@ class _Arguments:
         if "value" in described:
             return value_of(described["value"], Remade)
         if "items" in described:
-            return tuple_of([self.take(one) for one in described["items"]], described["names"])
+            return tuple(self.take(one) for one in described["items"])
         kind = described["kind"]
         if found := _DESCRIPTOR.fullmatch(kind):
             block = [int(extent) for extent in found["block"].split(",")]

@@ -1,4 +1,4 @@
-"""What kernels were compiled from, as data: enough to make them again without the candidate's module.
+"""What kernels were compiled from, as data: they can be made again without the candidate.
 
 This side runs where the candidate's host code does, so whoever reads a record believes none of it.
 docs/dry-trace.md has the format.
@@ -10,7 +10,7 @@ import ast
 import inspect
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -53,8 +53,8 @@ def describe_kernel(source: Any, metadata: Any) -> Record:
 
 
 # What `CUDABackend.parse_options` finds out by itself.
-_BY_TARGET = ("arch", "ptx_version", "supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes")
-_BY_TARGET += ("max_num_imprecise_acc_default", "backend_name", "warp_size")
+_BY_TARGET = {"arch", "ptx_version", "supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes"}
+_BY_TARGET |= {"max_num_imprecise_acc_default", "backend_name", "warp_size"}
 
 
 def _plain(value: Any) -> Any:
@@ -103,8 +103,7 @@ def describe_arguments(
 
 def _argument(kind: Any, value: Any, fields: Iterator[int]) -> Record:
     if isinstance(kind, tuple):
-        items = [_argument(*one, fields) for one in zip(kind, value, strict=True)]
-        return {"items": items, "names": list(getattr(value, "_fields", ()))}
+        return {"items": [_argument(*one, fields) for one in zip(kind, value, strict=True)]}
     if kind == "constexpr":
         return {"value": _describe(value, ())}
     if kind.startswith("tensordesc"):
@@ -130,21 +129,20 @@ def _describe(value: Any, inside: tuple[Any, ...]) -> Any:
     if type(value) is tl.dtype:
         return {"dtype": value.name}
     if isinstance(value, (tuple, list)):
-        items = [_describe(item, inside) for item in value]
-        return {"items": items, "names": list(getattr(value, "_fields", ()))}
+        return {"items": [_describe(item, inside) for item in value]}
     if isinstance(value, ModuleType):
         return {"module": value.__name__}
     module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
     if isinstance(value, JITCallable):
         # Triton sets these to what they are of the function beneath.
         module, name = value.__module__, value.__name__
-    if f"{module}.".startswith("triton.") and isinstance(name, str):
-        if getattr(sys.modules.get(str(module)), name, None) is value:
-            return {"module": module, "name": name}
+    of_triton = f"{module}.".startswith("triton.") and isinstance(name, str)
+    if of_triton and getattr(sys.modules.get(str(module)), str(name), None) is value:
+        return {"module": module, "name": name}
     if isinstance(value, JITCallable):
         return {"function": _function(value, inside)}
     return _unknown(f"a {type(value).__name__}")
 
 
-def _unknown(what: str) -> Mapping[str, Any]:
+def _unknown(what: str) -> Record:
     return {"unknown": what}

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +30,7 @@ __all__ = ["Image", "images", "odd_ones"]
 _MOST = 3
 _OPTIONS = {"num_warps", "num_ctas", "num_stages", "maxnreg", "enable_fp_fusion", "debug"}
 _OPTIONS |= {"launch_cooperative_grid", "sanitize_overflow", "default_dot_input_precision"}
+
 
 @dataclass(frozen=True)
 class Image:
@@ -93,16 +93,17 @@ def images(plan: Mapping[str, Any], modules: Sequence[bytes], sources: bytes) ->
     ]
 
 
-def odd_ones(launched: Iterable[Image]) -> dict[Image, Refused]:
+def odd_ones(launched: Iterable[Image]) -> dict[Image, BaseException]:
     """Returns those whose source says something else; a few are looked at, drawn by lot."""
     assemble_again()
-    left, odd = list(dict.fromkeys(launched)), {}
+    left = list(dict.fromkeys(launched))
+    odd: dict[Image, BaseException] = {}
     for _ in range(min(_MOST, len(left))):
         image = left.pop(secrets.randbelow(len(left)))
         try:
             image.check()
-        except Refused as refused:
-            odd[image] = refused
+        except (Exception, Refused) as error:
+            odd[image] = error
     return odd
 
 
@@ -136,9 +137,7 @@ class _Argument:
         self.values: list[tuple[tuple[int, ...], Any]]
         if "items" in record:
             items = [_Argument(one) for one in record["items"]]
-            kinds = [one.kind for one in items]
-            names = record["names"]
-            self.kind = namedtuple("kinds", names)(*kinds) if names else tuple(kinds)
+            self.kind = tuple(one.kind for one in items)
             self.values = [
                 ((at, *path), value) for at, one in enumerate(items) for path, value in one.values
             ]

@@ -13,7 +13,6 @@ import itertools
 import linecache
 import math
 import sys
-from collections import namedtuple
 from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
@@ -25,7 +24,7 @@ from triton.runtime.jit import JITCallable
 
 from ouroboros.trace.interpreted_memory import Refused
 
-__all__ = ["Record", "Remade", "function_of", "parsed", "tuple_of", "unknown", "value_of"]
+__all__ = ["Record", "Remade", "function_of", "parsed", "unknown", "value_of"]
 
 Record = Mapping[str, Any]
 Remake = Callable[[Record], Any]
@@ -41,22 +40,22 @@ _NODES = (
 )
 """What Triton's compiler knows, but for functions within functions."""
 
-_BUILTINS = {one.__name__: one for one in (float, int, len, list, max, min, range)}
+_BUILTINS: dict[str, Any] = {one.__name__: one for one in (float, int, len, list, max, min, range)}
+_BUILTINS |= {"print": lambda *_, **__: None}
 """Of those that the compiler knows, the ones that cannot tell who is asking."""
 
 _MODULES: dict[str, ModuleType] = {"triton": triton, "math": math}
 
-_OF_VALUES = (tl.tensor, tl.constexpr, tl.dtype, tl.block_type, tl.pointer_type, tl.tuple)
-_OF_VALUES += (tl.core.tensor_descriptor_base, tl.tensor_descriptor)
-
-
-def _public(owner: type) -> set[str]:
-    named = {*dir(owner), *getattr(owner, "__annotations__", {})}
-    return {name for name in named if not name.startswith("_")}
-
-
-_ATTRIBUTES = set[str]().union(*map(_public, _OF_VALUES))
-_ATTRIBUTES |= {"shape", "dtype", "type", "numel", "value", "block_shape", "strides", "element_ty"}
+_OF_VALUES: tuple[Any, ...] = (
+    tl.tensor,
+    tl.constexpr(0),
+    tl.tuple,
+    tl.tensor_descriptor,
+    tl.float32,
+)
+_OF_VALUES += (tl.pointer_type(tl.float32), tl.block_type(tl.float32, [1]))
+_ATTRIBUTES = {name for one in _OF_VALUES for name in dir(one) if not name.startswith("_")}
+_ATTRIBUTES |= {"shape", "dtype", "type", "numel", "block_shape", "strides"}
 _ATTRIBUTES -= {"handle", "to_ir"}
 """What a value in a kernel has; `handle` is what the interpreter keeps behind it."""
 
@@ -184,6 +183,8 @@ class Scope(ast.NodeTransformer):
             for name in rest:
                 if name not in _ATTRIBUTES:
                     raise unknown(f"the attribute {name}")
+            if not isinstance(node.ctx, ast.Load):
+                raise unknown(f"setting the attribute {node.attr}")
             if isinstance(value, ast.AST):
                 self._check(value)
             return
@@ -245,8 +246,7 @@ def checked_member(owner: ModuleType | type, name: str) -> Any:
         return module_of(value.__name__)
     home = str(getattr(value, "__module__", ""))
     fine = (
-        isinstance(value, (bool, int, float, str, tl.constexpr, tl.dtype, JITCallable))
-        or isinstance(value, interpreter.InterpretedFunction)
+        isinstance(value, _MEMBERS)
         or tl.core.is_builtin(value)
         or (isinstance(value, type) and home == "triton.language.core")
         or owner is math
@@ -259,6 +259,10 @@ def checked_member(owner: ModuleType | type, name: str) -> Any:
     return value
 
 
+_MEMBERS = (bool, int, float, str, tl.constexpr, tl.dtype, JITCallable)
+_MEMBERS += (interpreter.InterpretedFunction,)
+
+
 def value_of(described: Any, remake: Remake) -> Any:
     """Returns the value that `kernel_sources` described."""
     if described is None or isinstance(described, (bool, int, float, str)):
@@ -268,8 +272,7 @@ def value_of(described: Any, remake: Remake) -> Any:
     if "dtype" in described:
         return tl.dtype(described["dtype"])
     if "items" in described:
-        items = [value_of(item, remake) for item in described["items"]]
-        return tuple_of(items, described["names"])
+        return tuple(value_of(item, remake) for item in described["items"])
     if "function" in described:
         return remake(described["function"])
     if "module" in described:
@@ -277,12 +280,3 @@ def value_of(described: Any, remake: Remake) -> Any:
             return checked_member(module_of(described["module"]), described["name"])
         return module_of(described["module"])
     raise unknown(str(described.get("unknown", "a value of no known kind")))
-
-
-def tuple_of(items: list[Any], names: list[str]) -> tuple[Any, ...]:
-    """Returns a tuple, with names where it had some."""
-    if not names:
-        return tuple(items)
-    if _ATTRIBUTES.isdisjoint(names):
-        raise unknown("a tuple with names of its own")
-    return namedtuple("named", names)(*items)  # type: ignore[misc]

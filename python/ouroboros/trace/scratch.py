@@ -13,7 +13,7 @@ __all__ = ["scratch_folder"]
 
 @contextlib.contextmanager
 def scratch_folder(folder: str | None) -> Iterator[Path]:
-    """Points everything that writes files at a folder, a fresh one if none is given, for a while."""
+    """Points everything that writes files at a folder, for a while: at a new one for None."""
     saved = dict(os.environ), tempfile.tempdir
     with contextlib.ExitStack() as stack:
         if folder is None:

@@ -259,7 +259,7 @@ def checked_member(owner: ModuleType | type, name: str) -> Any:
     return value
 
 
-_MEMBERS = (bool, int, float, str, tl.constexpr, tl.dtype, JITCallable)
+_MEMBERS: tuple[Any, ...] = (bool, int, float, str, tl.constexpr, tl.dtype, JITCallable)
 _MEMBERS += (interpreter.InterpretedFunction,)
 
 

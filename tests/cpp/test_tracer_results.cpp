@@ -54,12 +54,12 @@ TEST_CASE("depth is no way to exhaust the referee's stack", "[tracer]") {
 }
 
 TEST_CASE("a plan has one text of sources, or none", "[tracer]") {
-  const auto plan = full_plan().serialise();
+  const auto plan = ouroboros_test::full_plan().serialise();
   const Blob text(3, std::byte{'x'});
   const auto said = [&](const std::string& sources, const Blob& first) {
     return read(R"([{"seconds": 1, "log": "", "refusal": null, "variants": [{"$blob": 1}])" +
                     sources + "}]",
-                {plan, first, text});
+                std::vector<Blob>{plan, first, text});
   };
   const auto good = said(R"(, "sources": [{"$blob": 2}])", text);
   REQUIRE(!good.refusal);

@@ -161,6 +161,7 @@ SWEPT = (
     "forged_sources",
     "bundled_cubin",
     "wrong_second_variant",
+    "device_assertion",
 )
 
 

@@ -129,7 +129,7 @@ def _output(described: Mapping[str, Any], held: Any) -> dict[str, Any]:
 def _refusal(error: BaseException) -> dict[str, str]:
     """What went wrong at the root: the interpreter wraps what kernels raise."""
     root: BaseException = error
-    while root.__cause__ is not None:
+    while root.__cause__ is not None and not isinstance(root, Refused):
         root = root.__cause__
     kind, op, message = "exception", "", f"{type(root).__name__}: {root}"
     if isinstance(root, Refused):

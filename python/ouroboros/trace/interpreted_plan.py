@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import triton.runtime.interpreter as interpreter
 from ouroboros.trace.interpreted_memory import Buffers
 from ouroboros.trace.remade_kernels import Remade, unknown, value_of
 
-__all__ = ["Kernels", "carry_out"]
+__all__ = ["Kernel", "Kernels", "carry_out"]
 
 _SCALARS = {
     "u1": (tl.int1, "<u1"),
@@ -43,28 +44,58 @@ _ELEMENTS = {name: kind for name, (kind, _) in _SCALARS.items()} | {
 _DESCRIPTOR = re.compile(r"tensordesc<(?P<element>\w+)\[(?P<block>[\d, ]+)\]>")
 
 
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel as it is launched.
+
+    Attributes:
+        function: What runs.
+        arguments: How its arguments are found.
+        debug: Whether it was compiled with its assertions.
+    """
+
+    function: Remade
+    arguments: list[Mapping[str, Any]]
+    debug: bool
+
+    def launch(self, launch: Mapping[str, Any], buffers: Buffers) -> None:
+        """Runs all programs of a launch, one after another."""
+        found = _Arguments(launch, buffers)
+        named = {one["name"]: found.take(one) for one in self.arguments}
+        # A cluster is one program to Triton.
+        grid = tuple(n // c for n, c in zip(launch["grid"], launch["cluster"], strict=True))
+        builder = interpreter.interpreter_builder
+        before = builder.options
+        builder.options = replace(before, debug=self.debug)
+        try:
+            self.function.run(grid=grid, warmup=False, **named)
+        finally:
+            builder.options = before
+
+
 class Kernels:
     """The kernels of many plans; what several plans share is made once."""
 
     def __init__(self) -> None:
         self._made: dict[str, Remade] = {}
 
-    def of(self, sources: bytes) -> list[tuple[Remade, list[Mapping[str, Any]]]]:
-        """Returns the kernel of each launch, and how its arguments are found."""
+    def of(self, sources: bytes) -> list[Kernel]:
+        """Returns the kernel of each launch."""
         document = json.loads(sources)
         kernels = [self._kernel(one) for one in document["kernels"]]
         return [kernels[index] for index in document["launches"]]
 
-    def _kernel(self, record: Mapping[str, Any]) -> tuple[Remade, list[Mapping[str, Any]]]:
+    def _kernel(self, record: Mapping[str, Any]) -> Kernel:
         key = json.dumps(record["function"])
         if key not in self._made:
             self._made[key] = Remade(record["function"])
-        return self._made[key], record["arguments"]
+        debug = bool(record["options"].get("debug"))
+        return Kernel(self._made[key], record["arguments"], debug)
 
 
 def carry_out(
     plan: Mapping[str, Any],
-    kernels: Sequence[tuple[Remade, list[Mapping[str, Any]]]],
+    kernels: Sequence[Kernel],
     buffers: Buffers,
 ) -> None:
     """Does what the plan says to its buffers.
@@ -79,13 +110,7 @@ def carry_out(
         elif launch["kind"] == "copy":
             buffers.copy(launch)
         else:
-            kernel, arguments = next(left)
-            found = _Arguments(launch, buffers)
-            named = {one["name"]: found.take(one) for one in arguments}
-            cluster = launch["cluster"]
-            # A cluster is one program to Triton.
-            grid = tuple(n // c for n, c in zip(launch["grid"], cluster, strict=True))
-            kernel.run(grid=grid, warmup=False, **named)
+            next(left).launch(launch, buffers)
 
 
 class _Arguments:

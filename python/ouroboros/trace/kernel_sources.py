@@ -81,6 +81,9 @@ def _function(function: Any, inside: tuple[Any, ...]) -> Record:
         "defaults": {name: _describe(value, inside) for name, value in defaults.items()},
         "declared": [parameter.name for parameter in function.params if parameter.is_constexpr],
         "noinline": bool(function.noinline),
+        # Assertions put these into the image.
+        "file": function.fn.__code__.co_filename,
+        "line": function.starting_line_number + _lines_before(function.raw_src),
     }
 
 
@@ -109,6 +112,11 @@ def _argument(kind: Any, value: Any, fields: Iterator[int]) -> Record:
     if kind.startswith("tensordesc"):
         return {"kind": kind, "fields": next(fields)}
     return {"kind": kind}
+
+
+def _lines_before(lines: Sequence[str]) -> int:
+    """Returns how many lines of decorators a function has."""
+    return next(at for at, line in enumerate(lines) if line.strip().startswith("def "))
 
 
 def _free_names(tree: ast.AST) -> set[str]:

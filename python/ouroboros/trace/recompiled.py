@@ -7,6 +7,8 @@ is what ties it to the sources that are interpreted.
 
 from __future__ import annotations
 
+import ast
+import copy
 import json
 import re
 import secrets
@@ -108,7 +110,7 @@ def odd_ones(launched: Iterable[Image]) -> dict[Image, BaseException]:
 
 
 def _source(function: str, record: Record) -> ASTSource:
-    kernel = _jit(record["function"])
+    kernel = _Recorded(record["function"])
     if function != record["function"]["name"]:
         kernel._repr = lambda _: function
     arguments = [_Argument(one) for one in record["arguments"]]
@@ -120,12 +122,21 @@ def _source(function: str, record: Record) -> ASTSource:
     )
 
 
-def _jit(record: Record) -> JITFunction[Any]:
-    tree, scope = parsed(record, _jit)
-    names = dict(scope.values)
-    names |= {name: getattr(module, member) for name, (module, member) in scope.members.items()}
-    function = function_of(record, tree, names, _jit)
-    return JITFunction(function, noinline=record["noinline"])
+class _Recorded(JITFunction[Any]):  # type: ignore[misc]
+    """A function of a record, for the compiler."""
+
+    def __init__(self, record: Record) -> None:
+        tree, scope = parsed(record, _Recorded)
+        names = dict(scope.values)
+        names |= {name: getattr(module, member) for name, (module, member) in scope.members.items()}
+        function = function_of(record, tree, names, _Recorded, record["file"])
+        super().__init__(function, noinline=record["noinline"])
+        self._tree = tree
+        self.starting_line_number = self.def_file_line_number = record["line"]
+
+    def parse(self) -> ast.Module:
+        """Returns the function with its own numbers of lines, which assertions name."""
+        return ast.Module([copy.deepcopy(self._tree)], [])
 
 
 class _Argument:
@@ -142,6 +153,6 @@ class _Argument:
                 ((at, *path), value) for at, one in enumerate(items) for path, value in one.values
             ]
         elif "value" in record:
-            self.kind, self.values = "constexpr", [((), value_of(record["value"], _jit))]
+            self.kind, self.values = "constexpr", [((), value_of(record["value"], _Recorded))]
         else:
             self.kind, self.values = record["kind"], []

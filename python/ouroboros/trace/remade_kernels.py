@@ -72,7 +72,8 @@ class Remade(interpreter.InterpretedFunction):  # type: ignore[misc]
         """Makes the function of what `kernel_sources` recorded."""
         tree, scope = parsed(record, Remade)
         tree = interpreter.FunctionRewriter.ast_transformer.visit(scope.visit(tree))
-        super().__init__(function_of(record, tree, {**scope.values, **_AROUND}, Remade))
+        file = f"/kernels/{next(_numbers)}/{tree.name}.py"
+        super().__init__(function_of(record, tree, {**scope.values, **_AROUND}, Remade, file))
 
     def rewrite(self) -> Any:
         """Returns the function, which was rewritten before it was made."""
@@ -108,10 +109,9 @@ def parsed(record: Record, remake: Remake) -> tuple[ast.FunctionDef, Scope]:
 
 
 def function_of(
-    record: Record, tree: ast.FunctionDef, names: dict[str, Any], remake: Remake
+    record: Record, tree: ast.FunctionDef, names: dict[str, Any], remake: Remake, file: str
 ) -> FunctionType:
     """Returns the function of a text, in a namespace that holds these names."""
-    file = f"/kernels/{next(_numbers)}/{tree.name}.py"
     text = ast.unparse(ast.fix_missing_locations(tree))
     # Triton reads what it compiles through here, and tracebacks what they show.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)

@@ -158,7 +158,7 @@ SweepOutcome interpret_cases(const Problem& problem, const Candidate& candidate,
   request.seconds = options.limits.compile_seconds +
                     options.limits.replay_seconds * static_cast<double>(which.size());
   for (const auto& [i, variant] : which) {
-    const auto& [variants, sources, fault] = planned[i];
+    const auto& [variants, fault, sources] = planned[i];
     request.signatures.push_back(
         signature_for(problem, pool.cases[i], variants[variant],
                       sources.empty() ? std::vector<std::byte>{} : sources[variant]));

@@ -20,10 +20,10 @@ struct PlanRequest {
 /// The plans for one call, or what the candidate did wrong.
 struct Planned {
   std::vector<LaunchPlan> variants;  ///< One for each autotune configuration; at least one.
+  std::optional<Misconduct> fault;
   /// What each variant's kernels were compiled from, in its tracer's words; empty where it is not
   /// said.
-  std::vector<std::vector<std::byte>> sources;
-  std::optional<Misconduct> fault;
+  std::vector<std::vector<std::byte>> sources = {};
 };
 
 /// Where a GPU candidate's launch plans come from. Thread-safe; asking again for the same call is

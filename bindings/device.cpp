@@ -275,6 +275,9 @@ std::vector<Record> trace(Tracer& tracer, const py::bytes& source, const std::st
       variants.append(bytes_of(plan.serialise()));
     }
     one["variants"] = variants;
+    py::list sources;
+    for (const auto& text : result.sources) sources.append(bytes_of(text));
+    one["sources"] = sources;
     py::list computed;
     for (const auto& output : result.outputs) computed.append(output_record(output));
     one["outputs"] = computed;
@@ -320,8 +323,9 @@ void bind_device(py::module_& module) {
            py::arg("values") = std::vector<std::vector<py::bytes>>{},
            py::arg("cancelled") = py::none(),
            "Traces a source. A signature is a list of inputs (name, dtype, shape). Returns "
-           "a dictionary for each: variants (plan files), refusal, log, seconds, and what its "
-           "process' isolation lacked. Other operations than \"trace\" may take values, bytes for "
+           "a dictionary for each: variants (plan files), sources (what the kernels of each were "
+           "compiled from), refusal, log, seconds, and what its process' isolation lacked. Other "
+           "operations than \"trace\" may take values, bytes for "
            "each signature, and return outputs (dtype, shape, bytes) and notes.");
 
   py::class_<PlanRunner>(module, "PlanRunner", "Replays launch plans on a GPU.")

@@ -218,6 +218,7 @@ class TracedPlans final : public PlanSource {
     for (const auto& note : result.notes) log_once(note);
     if (!result.refusal) {
       planned.variants = std::move(result.variants);
+      planned.sources = std::move(result.sources);
       return;
     }
     planned.fault = misconduct_of(*result.refusal);

@@ -190,12 +190,35 @@ def _bfloat16(stack: contextlib.ExitStack) -> None:
             before[at] = old.data[0]
         return interpreter.TensorHandle(before, tl.bfloat16)
 
+    def reduced(function: Any) -> Any:
+        def reduce(self: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
+            if value.dtype.scalar != tl.bfloat16:
+                return function(self, value, *args, **kwargs)
+            made = function(self, self.to_tensor(_widened(value.handle).data, FLOAT), *args, **kwargs)
+            several = made if isinstance(made, (tuple, list)) else (made,)
+            # Of a value and its index, only the value has the input's type.
+            narrow = [
+                self.to_tensor(_narrowed(one.handle).data, tl.bfloat16)
+                if one.dtype.scalar == FLOAT
+                else one
+                for one in several
+            ]
+            return type(made)(narrow) if isinstance(made, (tuple, list)) else narrow[0]
+
+        return reduce
+
     multiplied = builder.create_dot
     _patch(stack, builder, "cast_impl", cast_impl)
     _patch(stack, builder, "create_dot", dot)
     _patch(stack, builder, "create_atomic_rmw", atomic_rmw)
     for name in ("binary_op", "unary_op", "ternary_op", "create_fma"):
         _patch(stack, builder, name, computed(getattr(builder, name)))
+    for owner, names in (
+        (interpreter.ReduceOps, ("min_max", "sum")),
+        (interpreter.ScanOps, ("cumsum", "cumprod")),
+    ):
+        for name in names:
+            _patch(stack, owner, name, reduced(getattr(owner, name)))
 
 
 def _widened(value: Any) -> Any:

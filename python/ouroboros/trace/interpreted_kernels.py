@@ -194,7 +194,9 @@ def _bfloat16(stack: contextlib.ExitStack) -> None:
         def reduce(self: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
             if value.dtype.scalar != tl.bfloat16:
                 return function(self, value, *args, **kwargs)
-            made = function(self, self.to_tensor(_widened(value.handle).data, FLOAT), *args, **kwargs)
+            made = function(
+                self, self.to_tensor(_widened(value.handle).data, FLOAT), *args, **kwargs
+            )
             several = made if isinstance(made, (tuple, list)) else (made,)
             # Of a value and its index, only the value has the input's type.
             narrow = [
@@ -296,29 +298,57 @@ def _launches(stack: contextlib.ExitStack, memory: Memory) -> None:
     _patch(stack, interpreter.InterpretedFunction, "run", launch)
 
 
+_SAME = (
+    "cbrt ceil copysign cos cosh exp exp2 expm1 fabs floor fmod hypot isinf isnan ldexp log log10 "
+    "log1p log2 nextafter rint signbit sin sinh sqrt tan tanh trunc"
+)
 _MATHS: dict[str, Callable[..., Any]] = {
-    "tanh": np.tanh,
-    "exp": np.exp,
-    "exp2": np.exp2,
-    "expm1": np.expm1,
-    "log": np.log,
-    "log2": np.log2,
-    "log1p": np.log1p,
-    "sqrt": np.sqrt,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
+    **{name: getattr(np, name) for name in _SAME.split()},
+    "abs": np.abs,
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "atanh": np.arctanh,
     "erf": np.vectorize(math.erf, otypes=[np.float64]),
-    "sin": np.sin,
-    "cos": np.cos,
-    "pow": np.power,
-    "fabs": np.abs,
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "fmax": np.fmax,
-    "fmin": np.fmin,
-    "div_rn": np.divide,
+    "erfc": np.vectorize(math.erfc, otypes=[np.float64]),
+    "exp10": lambda x: np.power(x.dtype.type(10), x),
+    "fast_cosf": np.cos,
+    "fast_exp10f": lambda x: np.power(x.dtype.type(10), x),
     "fast_expf": np.exp,
+    "fast_fdividef": np.divide,
+    "fast_log10f": np.log10,
+    "fast_log2f": np.log2,
     "fast_logf": np.log,
-    "fast_dividef": np.divide,
+    "fast_powf": np.power,
+    "fast_sinf": np.sin,
+    "fast_tanf": np.tan,
+    "fma": lambda x, y, z: x.astype(np.float64) * y + z,
+    "fma_rn": lambda x, y, z: x.astype(np.float64) * y + z,
+    "lgamma": np.vectorize(math.lgamma, otypes=[np.float64]),
+    "nearbyint": np.rint,
+    "normcdf": np.vectorize(lambda x: math.erfc(-x / math.sqrt(2)) / 2, otypes=[np.float64]),
+    "pow": np.power,
+    "powi": np.power,
+    "remainder": lambda x, y: x - y * np.rint(x / y),
+    "rhypot": lambda x, y: 1 / np.hypot(x, y),
+    "round": lambda x: np.trunc(x + np.copysign(0.5, x)),
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "saturate": lambda x: np.fmin(np.fmax(x, 0), 1),
+    **{
+        f"{kind}{name}_rn": function
+        for kind in "fd"
+        for name, function in {
+            "add": np.add,
+            "sub": np.subtract,
+            "mul": np.multiply,
+            "div": np.divide,
+            "rcp": np.reciprocal,
+            "sqrt": np.sqrt,
+        }.items()
+    },
 }
 """Functions of libdevice that the interpreter gets to know, by their names without `__nv_`."""
 

@@ -1,4 +1,4 @@
-"""column_sum, locked: programs share buffers and take turns by a lock, as layernorm's gradient does."""
+"""column_sum, locked: programs take turns by a lock, as in gradients of layernorm."""
 
 import torch
 import triton

@@ -1,4 +1,4 @@
-"""matmul, device_descriptors: tensor descriptors made in the kernel, with an allocator on the host."""
+"""matmul, device_descriptors: tensor descriptors made in the kernel itself."""
 
 import torch
 import triton

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ouroboros import Axis, Problem, problems
 
-__all__ = ["KERNELS", "kernels", "problem_of", "small"]
+__all__ = ["KERNELS", "PROBLEMS", "kernels", "problem_of", "small"]
 
 HERE = Path(__file__).resolve().parent
 KERNELS = HERE / "kernels"

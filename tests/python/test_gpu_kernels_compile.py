@@ -13,7 +13,7 @@ import pytest
 FOLDER = Path(__file__).resolve().parents[1] / "gpu"
 sys.path.append(str(FOLDER))
 
-import honest_kernels
+import honest_kernels  # noqa: E402
 
 KERNELS = honest_kernels.kernels(".cu")
 SHIPPED = [path for path in KERNELS if path.stem.split("__")[0] in ouroboros.problems.names()]

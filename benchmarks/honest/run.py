@@ -34,8 +34,7 @@ def judge(path: Path, seed: int) -> dict[str, Any]:
     """Returns what became of a kernel."""
     problem = small(problem_of(path), LARGEST)
     # One dtype a seed, in turn: a kernel has the same code for all of them.
-    dtypes = sorted({*problem.dtypes, *(["bfloat16"] if "float16" in problem.dtypes else [])})
-    dtypes = [one for one in dtypes if one != "float64"]
+    dtypes = [one for one in problem.dtypes if one != "float64"]
     dtype = dtypes[(seed - SEEDS[0]) % len(dtypes)]
     referee = ouroboros.Referee(until="sweep", target="sm_90", seed=seed, dtypes=[dtype])
     started = time.perf_counter()
@@ -68,11 +67,14 @@ def main() -> int:
     rows = []
     if rows_path.exists():
         rows = [json.loads(line) for line in rows_path.read_text().splitlines()]
+    # What calls a library is traced on a GPU.
+    judged = [path for path in kernels(".py") if not path.stem.endswith("__library")]
+    unjudged = [path.name for path in kernels() if path not in judged]
     known = {(row["kernel"], row["seed"]) for row in rows}
     wanted = [
         (path, seed)
         for seed in SEEDS
-        for path in kernels(".py")
+        for path in judged
         if not options.names or any(name in path.stem for name in options.names)
         if (path.name, seed) not in known
     ]
@@ -91,10 +93,10 @@ def main() -> int:
             "honest_refused": len(refused),
             "nondeterministic_labelled": sum(row["nondeterministic"] for row in rows),
             "verdicts": len(rows),
-            "compiled_only": len(kernels(".cu", ".ptx")),
+            "not_judged_without_gpu": len(unjudged),
         },
         "refused": refused,
-        "compiled_only": [path.name for path in kernels(".cu", ".ptx")],
+        "not_judged_without_gpu": unjudged,
         "rows": sorted(rows, key=lambda row: (row["kernel"], row["seed"])),
         "provenance": provenance(),
     }

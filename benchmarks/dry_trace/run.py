@@ -25,8 +25,9 @@ import ouroboros
 from ouroboros.trace import dry
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "benchmarks"))
+sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tests/gpu")]
 
+from honest_kernels import problem_of  # noqa: E402
 from machine import provenance  # noqa: E402
 
 KERNELS = ROOT / "tests/gpu/kernels"
@@ -37,7 +38,7 @@ def signature(problem: ouroboros.Problem, sizes: dict[str, int], dtype: str) -> 
     """The problem's signature at these sizes, dense and row by row."""
     inputs = []
     for entry in problem.inputs:
-        shape = [eval(extent, {}, sizes) for extent in entry.shape]  # "rows", "2*half"
+        shape = [eval(str(extent), {}, sizes) for extent in entry.shape]  # "rows", 64, "2*half"
         strides = [1] * len(shape)
         for axis in range(len(shape) - 2, -1, -1):
             strides[axis] = strides[axis + 1] * shape[axis + 1]
@@ -70,7 +71,7 @@ def trace_in_child(request: dict[str, Any]) -> dict[str, Any]:
 
 def measure(path: Path, target: str, repeats: int) -> dict[str, Any]:
     """Traces one kernel file at its problem's first timed shape."""
-    problem = ouroboros.problems.get(path.stem.partition("__")[0])
+    problem = problem_of(path)
     request = {
         "source": path.read_text(encoding="utf-8"),
         "name": path.stem,

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import cuda_mutants
 import triton_mutants
+from ouroboros import problems
 from triton_mutants import Mutant, chosen
 
 __all__ = ["SEED", "Row", "Rows", "about", "kernels", "mutants_of", "problem_of"]
@@ -21,8 +22,9 @@ ALIKE = ("dropped_wide_index",)
 
 
 def kernels(suffix: str) -> list[Path]:
-    """Returns the honest kernels of the tree that are written so: "py" or "cu"."""
-    return sorted((ROOT / "tests" / "gpu" / "kernels").glob(f"*__*.{suffix}"))
+    """Returns the honest kernels of shipped problems that are written so: "py" or "cu"."""
+    found = sorted((ROOT / "tests" / "gpu" / "kernels").glob(f"*__*.{suffix}"))
+    return [path for path in found if problem_of(path.stem) in problems.names()]
 
 
 def problem_of(kernel: str) -> str:

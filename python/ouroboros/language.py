@@ -17,13 +17,18 @@ PLAN_SUFFIX = ".plan"
 """Of files with a launch plan."""
 
 _BY_SUFFIX: dict[str, Language] = {".cu": "cuda", ".ptx": "ptx", ".py": "triton"}
-_TRITON = re.compile(rb"^\s*(?:import|from)\s[^\n]*\btriton\b|@triton\.", re.MULTILINE)
+# A statement that only Python has: C++ ends `import std` with a semicolon.
+_PYTHON = re.compile(
+    rb"^(?:import[ \t]+[\w., \t]+|from[ \t]+[\w.]+[ \t]+import[ \t][^;\n]*|@[\w.]+[^;\n]*|"
+    rb"def[ \t]+\w+\(.*)[ \t]*(?:#.*)?\r?$",
+    re.MULTILINE,
+)
 _PTX = re.compile(rb"^\s*\.version\s+\d", re.MULTILINE)
 
 
 def language_of(source: bytes) -> Language:
-    """Tells the language of a text: what imports Triton is Triton, what has kernels is CUDA."""
-    if _TRITON.search(source):
+    """Tells the language of a text: Python is taken for Triton, what else has kernels is CUDA."""
+    if _PYTHON.search(source):
         return "triton"
     if _PTX.search(source):
         return "ptx"

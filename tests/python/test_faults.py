@@ -80,7 +80,7 @@ def _killed_one(referee: Referee, kind: str) -> bool:
 
 
 def _judge_disturbed(referee: Referee, name: str, kind: str) -> dict:
-    """Repeats a verdict in which no process of the kind was seen: on a busy machine some are brief."""
+    """Repeats a verdict in which no process of the kind was seen: some are brief."""
     for _ in range(TRIES):
         referee.ask({"id": 1, "candidate": name})
         assert "started" in referee.answers.get(timeout=PATIENCE_SECONDS)

@@ -50,11 +50,19 @@ def judge(interpret: Any) -> Judge:
     return judged
 
 
-def tensor(result: dict[str, Any]) -> torch.Tensor:
+def tensors(result: dict[str, Any]) -> list[torch.Tensor]:
     assert result["refusal"] is None, result["refusal"]
-    (output,) = result["outputs"]
-    dtype = getattr(torch, output["dtype"])
-    return torch.frombuffer(bytearray(output["bytes"]), dtype=dtype).view(output["shape"])
+    return [
+        torch.frombuffer(bytearray(one["bytes"]), dtype=getattr(torch, one["dtype"])).view(
+            one["shape"]
+        )
+        for one in result["outputs"]
+    ]
+
+
+def tensor(result: dict[str, Any]) -> torch.Tensor:
+    (one,) = tensors(result)
+    return one
 
 
 def refusal(result: dict[str, Any]) -> tuple[str, str]:
@@ -243,6 +251,117 @@ def test_bfloat16_is_rounded_to_nearest(judge: Judge) -> None:
     )
     out = tensor(judge(source, x))
     assert torch.equal(out.nan_to_num(7.0), x.to(torch.bfloat16).nan_to_num(7.0))
+
+
+def test_bfloat16_is_computed_with(judge: Judge) -> None:
+    """The interpreter by itself adds, compares and multiplies the bits."""
+    source = (
+        HEAD
+        + """
+@triton.jit
+def larger(a, b):
+    return tl.maximum(a, b)
+
+
+@triton.jit
+def kernel(x_ptr, sum_ptr, low_ptr, dot_ptr, top_ptr, scan_ptr, all_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x = tl.load(x_ptr + at)
+    tl.store(sum_ptr + at, x + 3.0 * x)
+    tl.store(low_ptr + at, tl.where(x < 0, -x, x * (1 + at % 2)))
+    square = tl.reshape(x, (16, 16))
+    tl.store(dot_ptr + at, tl.reshape(tl.dot(square, square), (N,)))
+    tl.store(top_ptr, tl.argmax(x, axis=0))
+    tl.store(top_ptr + 1, tl.reduce(x, 0, larger).to(tl.int32))
+    tl.store(scan_ptr + at, tl.associative_scan(x, 0, larger))
+    tl.atomic_add(all_ptr + at % 2, x)
+
+
+def run(x):
+    outs = [torch.empty_like(x) for _ in range(3)]
+    top = torch.empty(2, dtype=torch.int32, device="cuda")
+    scan, total = torch.empty_like(x), torch.zeros(2, dtype=x.dtype, device="cuda")
+    kernel[(1,)](x, *outs, top, scan, total, N=256)
+    return *outs, top, scan, total
+"""
+    )
+    # Small integers, whose sums and products are exact.
+    x = ((torch.arange(256) * 37) % 8 - 4).to(torch.bfloat16)
+    added, chosen, product, top, scan, total = tensors(judge(source, x, outputs=tuple("abcdef")))
+    wide = x.float()
+    assert torch.equal(added.float(), 4 * wide)
+    even_odd = wide * (1 + torch.arange(256) % 2)
+    assert torch.equal(chosen.float(), torch.where(wide < 0, -wide, even_odd))
+    square = wide.view(16, 16)
+    assert torch.equal(product.float().view(16, 16), (square @ square).bfloat16().float())
+    assert top.tolist() == [int(wide.argmax()), int(wide.max())]
+    assert torch.equal(scan.float(), wide.cummax(0).values)
+    assert total.tolist() == [wide[0::2].sum(), wide[1::2].sum()]
+
+
+def test_own_reductions_keep_the_order_of_what_they_join(judge: Judge) -> None:
+    """An affine map composed with another is associative, and not commutative."""
+    source = (
+        HEAD
+        + """
+@triton.jit
+def after(a1, b1, a2, b2):
+    return a1 * a2, b1 * a2 + b2
+
+
+@triton.jit
+def kernel(x_ptr, scan_ptr, last_ptr, back_ptr, N: tl.constexpr):
+    at = tl.arange(0, 2)[:, None] * N + tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + at)
+    scale = tl.full((2, N), 0.5, tl.float32)
+    tl.store(scan_ptr + at, tl.associative_scan((scale, x), 1, after)[1])
+    tl.store(last_ptr + tl.arange(0, 2), tl.reduce((scale, x), 1, after)[1])
+    tl.store(back_ptr + at, tl.associative_scan((scale, x), 1, after, reverse=True)[1])
+
+
+def run(x):
+    scan, back = torch.empty_like(x), torch.empty_like(x)
+    last = torch.empty(2, device="cuda")
+    kernel[(1,)](x, scan, last, back, N=x.shape[1])
+    return scan, last, back
+"""
+    )
+    x = torch.arange(64, dtype=torch.float32).view(2, 32) % 7
+
+    def folded(values: torch.Tensor) -> torch.Tensor:
+        columns = [values[:, 0]]
+        for column in values.unbind(1)[1:]:
+            columns.append(columns[-1] * 0.5 + column)
+        return torch.stack(columns, 1)
+
+    scan, last, back = tensors(judge(source, x, outputs=("scan", "last", "back")))
+    assert torch.allclose(scan, folded(x))
+    assert torch.allclose(last, folded(x)[:, -1])
+    assert torch.allclose(back, folded(x.flip(1)).flip(1))
+
+
+@pytest.mark.parametrize(
+    ("call", "truth"),
+    [
+        ("libdevice.div_rn(x, 3.0)", X / 3),
+        ("libdevice.round(x * 0.5)", X.sign() * ((X.abs() + 1) // 2)),
+        ("libdevice.rint(x * 0.5)", (X / 2).round()),
+        ("libdevice.fma(x, x, 1.0)", X * X + 1),
+        ("libdevice.atan2(x, 2.0)", torch.atan2(X, torch.tensor(2.0))),
+        ("libdevice.erfc(x * 0.01)", torch.erfc(X * 0.01)),
+        ("libdevice.isnan(x).to(tl.float32)", torch.zeros(100)),
+    ],
+)
+def test_functions_of_libdevice_give_what_torch_gives(
+    judge: Judge, call: str, truth: torch.Tensor
+) -> None:
+    source = DOUBLE.replace(
+        "import triton\n", "import triton\nfrom triton.language.extra import libdevice\n", 1
+    ).replace("2.0 * tl.load(x_ptr + at, mask=mask)", "f(tl.load(x_ptr + at, mask=mask))")
+    source = source.replace(
+        "@triton.jit", f"@triton.jit\ndef f(x):\n    return {call}\n\n\n@triton.jit", 1
+    )
+    assert torch.allclose(tensor(judge(source)), truth, rtol=1e-6)
 
 
 def test_functions_of_libdevice_are_known_or_named(judge: Judge) -> None:

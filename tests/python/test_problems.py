@@ -147,6 +147,24 @@ def test_indices():
     assert problem.inputs[1].dtype == "int64"
 
 
+@pytest.mark.parametrize(
+    ("reference", "names"),
+    [
+        (lambda x: x * 2, ["out"]),
+        (lambda x: (x * 2,), ["out"]),
+        (lambda x: x.max(dim=-1), ["out0", "out1"]),
+        (lambda x: [x, x * 2, x * 3], ["out0", "out1", "out2"]),
+        # The referee says what is wrong with it, when it judges.
+        (lambda x: x.no_such_method(), ["out"]),
+    ],
+)
+def test_outputs_without_names_are_counted(reference, names):
+    problem = problems.from_callable(reference, inputs={"x": "rows 2*half"})
+    assert problem.outputs == names
+    example = problems.from_callable(reference, inputs=[torch.ones(3, 4)])
+    assert example.outputs == names
+
+
 def test_several_outputs_and_an_oracle():
     def both(x):
         return x.amin(-1), x.amax(-1)

@@ -55,6 +55,28 @@ def sweep(source: ouroboros.referee.Source, problem: Any, **options: Any) -> our
     return ouroboros.verify(source, problem, until="sweep", **options)
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        (b"import triton\n\ndef run(x): pass\n", "triton"),
+        # What a library does, and no kernel of Triton's.
+        (b"import torch\n\n\ndef run(x):\n    return torch.softmax(x, -1)\n", "triton"),
+        (
+            b"from torch.utils.cpp_extension import load_inline\nS = '__global__ void f()'\n",
+            "triton",
+        ),
+        (b'"""A kernel."""\r\nimport torch\r\n', "triton"),
+        (b"# one\ndef run(x):\n    return x\n", "triton"),
+        (b"//! launch f<<<1, 1>>>()\n__global__ void f() {}\n", "cuda"),
+        (b'import std;\nextern "C" void run_float32() {}\n', "cpp"),
+        (b"#include <cmath>\n// import std\n", "cpp"),
+        (b"//! launch f<<<1, 1>>>()\n.version 8.0\n@p bra L;\n", "ptx"),
+    ],
+)
+def test_the_language_of_a_text(text: bytes, language: str) -> None:
+    assert ouroboros.language.language_of(text) == language
+
+
 # --- verify ---------------------------------------------------------------------------------------
 
 

@@ -26,7 +26,7 @@ def problem(
     *,
     inputs: Inputs,
     parameters: Iterable[str] = (),
-    outputs: Sequence[str] = ("out",),
+    outputs: Sequence[str] | None = None,
     axes: Iterable[Axis] = (),
     dtypes: Sequence[str] | None = None,
     timed: Sequence[Mapping[str, int]] | None = None,
@@ -44,7 +44,8 @@ def problem(
     Args:
         inputs: Shapes of the function's arguments, by name.
         parameters: Inputs that are weights: drawn near one or around zero.
-        outputs: Names of what the function returns.
+        outputs: Names of what the function returns; by default "out", or "out0" and so on where a
+            call at the smallest shape returns several tensors.
         axes: Limits of axes; one that is not listed goes from 1 to 8192.
         dtypes: Element types to judge; float32 by default.
         timed: Cells to time, each a value for every axis. The first is also swept.
@@ -89,7 +90,7 @@ def from_callable(
     *,
     inputs: Inputs | None = None,
     parameters: Iterable[str] = (),
-    outputs: Sequence[str] = ("out",),
+    outputs: Sequence[str] | None = None,
     axes: Iterable[Axis] = (),
     dtypes: Sequence[str] | None = None,
     timed: Sequence[Mapping[str, int]] | None = None,
@@ -152,7 +153,7 @@ def from_callable(
         origin="inline",
         axes=list(made_axes.values()),
         inputs=made,
-        outputs=list(outputs),
+        outputs=list(_output_names(reference, made, made_axes) if outputs is None else outputs),
         dtypes=list(dtypes),
         timed=[dict(cell) for cell in timed],
         timed_gpu=[dict(cell) for cell in timed_gpu],
@@ -163,6 +164,38 @@ def from_callable(
         inf_meaningful=inf_meaningful,
         library_kernels=library_kernels,
     )
+
+
+def _output_names(
+    reference: Reference, inputs: Sequence[Input], axes: Mapping[str, Axis]
+) -> list[str]:
+    """Returns names for what a call returns; one name where that cannot be told."""
+
+    def smallest(extent: str | int) -> int:
+        if isinstance(extent, int):
+            return extent
+        factor, _, name = extent.rpartition("*")
+        axis = axes[name]
+        multiple = max(1, axis.multiple_of)
+        least = -(-max(1, axis.minimum) // multiple) * multiple
+        return int(factor or 1) * (least if axis.fixed is None else axis.fixed)
+
+    try:
+        # Zeros are legal indices.
+        tensors = [
+            torch.zeros(
+                [smallest(extent) for extent in one.shape],
+                dtype=getattr(torch, one.dtype or "float32"),
+            )
+            for one in inputs
+        ]
+        with torch.no_grad():
+            returned = reference(*tensors)
+    except Exception:
+        # What is wrong with the reference is for the referee to say, with a case.
+        return ["out"]
+    several = isinstance(returned, (tuple, list)) and len(returned) > 1
+    return [f"out{i}" for i in range(len(returned))] if several else ["out"]
 
 
 def _name_of(reference: Reference) -> str:

@@ -94,12 +94,21 @@ def _always(value: Any) -> Any:
 
 
 def _on_the_host(make: Any) -> Any:
-    """Returns a function that makes tensors from values, for the host alone."""
+    """Returns a function that makes tensors from values: on the device only from a single one.
+
+    A plan can fill memory with that.
+    """
     if hasattr(make, "on_the_host"):
         return make
 
     def made(*args: Any, device: Any = None, **options: Any) -> Any:
         if device is not None and torch.device(device).type == "cuda":
+            values = args[0] if args else options.get("data")
+            if isinstance(values, torch.Tensor) and values.device.type == "cuda":
+                return make(*args, device=torch.device("cuda", 0), **options)
+            value = make(*args, device="cpu", **options)
+            if value.numel() == 1:
+                return torch.full(value.shape, value.item(), dtype=value.dtype, device="cuda")
             raise RefusalError.needs_device(f"torch.{make.__name__} with values of the host")
         return make(*args, device=device, **options)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import torch
+from torch._library.custom_ops import OPDEFS
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
@@ -105,6 +106,15 @@ class ArenaTensor(torch.Tensor):
         """Returns this tensor: it is there already."""
         return self
 
+    def to(self, *args: Any, **kwargs: Any) -> torch.Tensor:
+        """Returns this tensor where nothing changes; a cast is refused."""
+        known: Any = [CUDA if _is_current_device(value) else value for value in args]
+        named: Any = {
+            k: CUDA if _is_current_device(value) else value for k, value in kwargs.items()
+        }
+        made: torch.Tensor = super().to(*known, **named)
+        return made
+
     def item(self) -> Any:
         """Refused: it needs data."""
         refuse("aten::_local_scalar_dense")
@@ -143,6 +153,10 @@ class TraceMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         return dispatch(self.recorder, func, args, kwargs or {})
+
+
+def _is_current_device(value: Any) -> bool:
+    return value == "cuda" or (isinstance(value, torch.device) and str(value) == "cuda")
 
 
 def refuse(op: str) -> NoReturn:
@@ -248,6 +262,10 @@ def dispatch(recorder: Recorder, func: Any, args: Sequence[Any], kwargs: dict[st
         return args[0]
     if name == "aten::is_pinned":
         return False
+    if name in OPDEFS:
+        # The candidate's own operator, registered with torch.library: what it does is host code.
+        with TraceMode(recorder):
+            return OPDEFS[name]._init_fn(*args, **kwargs)
     refuse(op)
 
 

@@ -55,12 +55,60 @@ return out
         ("torch.empty_like(x).zero_()", (0, 4, 50)),
         ("torch.empty((10, 10), device='cuda').t().zero_()", (0, 4, 100)),
         ("torch.full_like(x, float('-inf'))", (0xFC00FC00, 4, 50)),
+        ("torch.tensor(1.0, device='cuda')", (0x3F800000, 4, 1)),
+        ("torch.tensor([0], device=x.device, dtype=torch.int32)", (0, 4, 1)),
     ],
 )
 def test_fills_become_memsets(dry: Any, expression: str, memset: tuple[int, ...]) -> None:
     plan = dry(run_of(f"return {expression}"), dry.tensor("x", [100], "float16")).plan
     launch = plan["launches"][-1]
     assert (launch["value"], launch["width"], launch["count"]) == memset
+
+
+def test_several_values_of_the_host_are_refused_by_name(dry: Any) -> None:
+    refusal = dry(
+        run_of("return torch.tensor([1, 2], device='cuda')"), dry.tensor("x", [4])
+    ).refused
+    assert (refusal["kind"], refusal["op"]) == (
+        "needs_device",
+        "torch.tensor with values of the host",
+    )
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        "x.to('cuda')",
+        "x.to(device=torch.device('cuda'))",
+        "x.to('cuda', torch.float32)",
+        "x.to(x.device)",
+        "torch.as_tensor(x, device='cuda')",
+    ],
+)
+def test_moving_to_the_device_that_it_is_on_does_nothing(dry: Any, moved: str) -> None:
+    body = f"assert {moved}.data_ptr() == x.data_ptr()\nreturn torch.zeros_like({moved})"
+    assert len(dry(run_of(body), dry.tensor("x", [4])).plan["launches"]) == 1
+
+
+@pytest.mark.parametrize("kind", ["custom_op", "triton_op"])
+def test_an_operator_of_the_candidates_own_is_host_code(dry: Any, kind: str) -> None:
+    source = (
+        ADD
+        + f"""
+
+@torch.library.{kind}("candidate_{kind}::added", mutates_args=())
+def added(x: torch.Tensor) -> torch.Tensor:
+    out = torch.zeros(100, device="cuda")
+    add[(1,)](x, out, 100, BLOCK=128)
+    return out
+
+
+def run(x):
+    return added(x)
+"""
+    )
+    plan = dry(source, dry.tensor("x", [100])).plan
+    assert [launch["kind"] for launch in plan["launches"]] == ["memset", "kernel"]
 
 
 def test_a_value_without_a_pattern_is_refused_by_name(dry: Any) -> None:

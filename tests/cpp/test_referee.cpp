@@ -192,7 +192,7 @@ TEST_CASE("faults of a reference are the problem's") {
       {[](const Tensors& in) { return Tensors{at::zeros_like(in[0])}; }, "zeros"},
       {[](const Tensors& in) { return Tensors{in[0], in[0]}; }, "returned 2 tensors"},
       {[](const Tensors&) { return Tensors{at::Tensor()}; }, "no tensor"},
-      {[](const Tensors& in) { return Tensors{in[0].to(at::kChar)}; }, "unsupported dtype"},
+      {[](const Tensors& in) { return Tensors{in[0].to(at::kShort)}; }, "unsupported dtype"},
   };
   for (const auto& row : rows) {
     auto problem = affine();

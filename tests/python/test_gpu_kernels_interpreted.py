@@ -180,7 +180,10 @@ def test_kernel_is_right_on_long_rows_and_in_bfloat16(path: Path, interpret: Any
 
 def verdict_of(path: Path, largest: int, dtypes: list[str], seed: int) -> ouroboros.Verdict:
     problem = honest_kernels.small(honest_kernels.problem_of(path), largest)
-    referee = ouroboros.Referee(until="sweep", target="sm_90", dtypes=dtypes, seed=seed)
+    limits = {"compile_seconds": 300}  # Tests may run on a busy machine.
+    referee = ouroboros.Referee(
+        until="sweep", target="sm_90", dtypes=dtypes, seed=seed, limits=limits
+    )
     return referee.judge(problem, path)
 
 
@@ -191,7 +194,6 @@ HOLES = {
         "validation hands the answer itself to problems whose output is one number",
     ),
     "attention__exp2": "weights in float16 are within what tensor cores force upon everybody",
-    "matmul__autotuned": "all shapes of a dry trace share compile_seconds",
 }
 
 

@@ -1,4 +1,4 @@
-# make demo | test | lint | bench | stubs | clean. Every target sets up what it needs.
+# make demo | test | lint | tsan | bench | stubs | clean. Every target sets up what it needs.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -16,7 +16,7 @@ export PATH := $(PATH):$(abspath $(VENV))/bin
 SOURCES := $(shell find CMakeLists.txt pyproject.toml README.md cmake src include bindings python \
              tests/attacks examples/kernels -type f -not -name '*.pyc' 2>/dev/null)
 
-.PHONY: help setup demo test lint format stubs bench gpu-evidence clean
+.PHONY: help setup demo test lint format tsan stubs bench gpu-evidence clean
 help:
 	@echo "make demo    judge two honest kernels and six cheats"
 	@echo "make test    build and test everything"
@@ -24,6 +24,7 @@ help:
 	@echo "make format  rewrite sources in the house style"
 	@echo "make stubs   regenerate the type stubs of the C++ module"
 	@echo "make bench   run the benchmarks and rewrite benchmarks/results/cpu"
+	@echo "make tsan    judge in many threads at once under ThreadSanitizer"
 	@echo "make gpu-evidence  build, test and measure on this machine's GPU"
 	@echo "make clean   remove build trees (the environment stays: rm -rf $(VENV))"
 
@@ -58,6 +59,9 @@ format: setup
 
 gpu-evidence: setup
 	@scripts/gpu_evidence.sh
+
+tsan: setup
+	@scripts/tsan.sh
 
 stubs: setup
 	@scripts/stubs.sh python

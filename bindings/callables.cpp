@@ -66,6 +66,9 @@ std::string type_name(py::handle object) {
     if (CallScope* scope = CallScope::current()) scope->keep(std::current_exception());
     throw Error(ErrorCode::cancelled, what + " was interrupted");
   }
+  if (raised.matches(PyExc_MemoryError)) {
+    throw Error(ErrorCode::out_of_memory, what + " ran out of memory");
+  }
   std::string message = type_name(raised.value());
   if (const std::string text = py::str(raised.value()); !text.empty()) message += ": " + text;
   if (py::object trace = raised.trace(); trace && !trace.is_none()) {

@@ -71,6 +71,16 @@ at::ScalarType scalar_type(DType dtype) {
       return at::kDouble;
     case DType::int32:
       return at::kInt;
+    case DType::int8:
+      return at::kChar;
+    case DType::uint8:
+      return at::kByte;
+    case DType::boolean:
+      return at::kBool;
+    case DType::float8_e4m3fn:
+      return at::kFloat8_e4m3fn;
+    case DType::float8_e5m2:
+      return at::kFloat8_e5m2;
     case DType::int64:
       break;
   }
@@ -265,6 +275,9 @@ std::vector<Record> trace(Tracer& tracer, const py::bytes& source, const std::st
       variants.append(bytes_of(plan.serialise()));
     }
     one["variants"] = variants;
+    py::list sources;
+    for (const auto& text : result.sources) sources.append(bytes_of(text));
+    one["sources"] = sources;
     py::list computed;
     for (const auto& output : result.outputs) computed.append(output_record(output));
     one["outputs"] = computed;
@@ -310,8 +323,9 @@ void bind_device(py::module_& module) {
            py::arg("values") = std::vector<std::vector<py::bytes>>{},
            py::arg("cancelled") = py::none(),
            "Traces a source. A signature is a list of inputs (name, dtype, shape). Returns "
-           "a dictionary for each: variants (plan files), refusal, log, seconds, and what its "
-           "process' isolation lacked. Other operations than \"trace\" may take values, bytes for "
+           "a dictionary for each: variants (plan files), sources (what the kernels of each were "
+           "compiled from), refusal, log, seconds, and what its process' isolation lacked. Other "
+           "operations than \"trace\" may take values, bytes for "
            "each signature, and return outputs (dtype, shape, bytes) and notes.");
 
   py::class_<PlanRunner>(module, "PlanRunner", "Replays launch plans on a GPU.")

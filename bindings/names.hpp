@@ -11,9 +11,11 @@ namespace ouroboros::bindings {
 /// The dtype of a name. Throws `Error{invalid_argument}` that lists the names.
 [[nodiscard]] inline DType dtype_named(const std::string& name) {
   if (const auto dtype = parse_dtype(name)) return *dtype;
-  throw Error(
-      ErrorCode::invalid_argument,
-      "'" + name + "' is no dtype; use float16, bfloat16, float32, float64, int32 or int64");
+  std::string known;
+  for (const DType dtype : all_dtypes()) {
+    known += (known.empty() ? "" : ", ") + std::string(to_string(dtype));
+  }
+  throw Error(ErrorCode::invalid_argument, "'" + name + "' is no dtype; there are " + known);
 }
 
 [[nodiscard]] inline std::vector<std::string> dtype_names(const std::vector<DType>& dtypes) {

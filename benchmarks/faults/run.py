@@ -3,8 +3,8 @@
     python benchmarks/faults/run.py
 
 Needs a build with the fake CUDA driver (`make test`), and takes about half an hour. Writes
-benchmarks/results/cpu/faults.json. Ends with 1 when a verdict was wrong, hung or lost, or
-something leaked.
+benchmarks/results/cpu/faults.json; a part that is left out stays there as it was. Ends with 1 when
+a verdict was wrong, hung or lost, or something leaked.
 """
 
 from __future__ import annotations
@@ -26,6 +26,13 @@ RESULT = ROOT / "benchmarks/results/cpu/faults.json"
 MUST_BE_ZERO = ("wrong_after_kill", "lost", "hangs", "leaks", "scenarios_wrong")
 
 
+def _so_far(path: Path) -> dict[str, Any]:
+    if path.is_file():
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return document
+    return {"benchmark": "faults", "summary": {}, "provenance": {}, "raw": {}}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=RESULT, help="where the JSON goes")
@@ -37,15 +44,18 @@ def main() -> int:
     if not drivers:
         parser.error("the fake CUDA driver is not built: run `make test`")
 
-    document: dict[str, Any] = {"benchmark": "faults", "summary": {}, "provenance": provenance()}
+    document = _so_far(options.out)
     if options.kills:
-        document["raw"] = {"kills": kills.run(drivers[0], options.kills, options.seed)}
-        document["summary"] = document["raw"]["kills"].pop("summary")
+        found = kills.run(drivers[0], options.kills, options.seed)
+        document["summary"] |= found.pop("summary")
+        document["raw"]["kills"] = found
+        document["provenance"]["kills"] = provenance()
     if not options.no_scenarios:
-        found = scenarios.run(drivers[0])
-        document.setdefault("raw", {})["scenarios"] = found
-        document["summary"]["scenarios"] = len(found)
-        document["summary"]["scenarios_wrong"] = sum(not one["right"] for one in found)
+        rows = scenarios.run(drivers[0])
+        document["summary"]["scenarios"] = len(rows)
+        document["summary"]["scenarios_wrong"] = sum(not one["right"] for one in rows)
+        document["raw"]["scenarios"] = rows
+        document["provenance"]["scenarios"] = provenance()
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     for key, value in document["summary"].items():

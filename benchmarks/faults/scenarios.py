@@ -79,7 +79,7 @@ def _descriptors(driver: Path) -> Iterator[dict[str, Any]]:
 
 def _memory(driver: Path) -> Iterator[dict[str, Any]]:
     """The referee's address space, and that of what it starts, may not grow much."""
-    for more in (32, 128, 512, 2048):
+    for more in (20, 24, 32, 48, 128, 512, 2048):
         with _referee(driver) as referee:
             referee.ask({"address_space_mib": more})
             for candidate in _SOME:
@@ -100,8 +100,9 @@ def _killed_for_memory(driver: Path) -> Iterator[dict[str, Any]]:
             with _referee(driver, LIMITS, join) as referee:
                 for candidate in _SOME:
                     row = _judged(referee, candidate, f"a machine of {mib} MiB", False)
-                    # The kernel may take the referee itself, of which there is no verdict.
-                    row["right"] |= referee.process.poll() == -signal.SIGKILL
+                    if row["status"] == "none":
+                        # The kernel may take the referee itself, of which there is no verdict.
+                        row["right"] = referee.process.wait() == -signal.SIGKILL
                     yield row
                     if row["status"] == "none":
                         break

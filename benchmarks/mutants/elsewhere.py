@@ -7,13 +7,12 @@ difference here alone shows what the judge's cases lack.
 
 from __future__ import annotations
 
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import ouroboros
 import torch
 from operations import apart
+from ouroboros.trace.command import make_tracer
 
 __all__ = ["Elsewhere"]
 
@@ -67,40 +66,44 @@ def draw(problem: ouroboros.Problem, case: tuple[int, int, str, str]) -> list[to
     return inputs
 
 
-def request(problem: ouroboros.Problem, source: str) -> dict[str, Any]:
-    """Returns what the library's interpreter is asked for: every case of a source."""
-    signatures, data = [], []
-    for case in CASES:
-        inputs = draw(problem, case)
-        buffers = [
-            {
-                "name": one.name,
-                "dtype": str(x.dtype).removeprefix("torch."),
-                "shape": list(x.shape),
-                "strides": list(x.stride()),
-            }
-            for one, x in zip(problem.inputs, inputs, strict=True)
-        ]
-        signatures.append({"inputs": buffers, "outputs": problem.outputs})
-        data.append([x.view(-1).view(torch.uint8).numpy().tobytes() for x in inputs])
-    return {"source": source, "name": "mutant", "signatures": signatures, "inputs": data}
-
-
-def interpreted(asked: dict[str, Any]) -> list[dict[str, Any]]:
-    from ouroboros.trace import interpret
-
-    return interpret.run(asked)
-
-
 class Elsewhere:
-    """Runs kernels and their mutants in a process of their own, which the interpreter changes."""
+    """Traces and interprets kernels and their mutants, in the library's sandbox."""
 
     def __init__(self) -> None:
-        self.pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+        tracer = make_tracer(ouroboros.Limits(compile_seconds=300.0), "sm_90")
+        assert tracer is not None
+        self.tracer = tracer
         self.honest: dict[str, list[dict[str, Any]]] = {}
 
     def run(self, problem: ouroboros.Problem, source: str) -> list[dict[str, Any]]:
-        return self.pool.submit(interpreted, request(problem, source)).result()
+        drawn = [draw(problem, case) for case in CASES]
+        described = [
+            [
+                (one.name, str(x.dtype).removeprefix("torch."), list(x.shape))
+                for one, x in zip(problem.inputs, inputs, strict=True)
+            ]
+            for inputs in drawn
+        ]
+        asked = {"target": "sm_90", "outputs": problem.outputs, "name": "mutant"}
+        results = self.tracer.trace(source.encode(), signatures=described, max_variants=1, **asked)
+        planned = [at for at, one in enumerate(results) if one["refusal"] is None]
+        if planned:
+            answers = self.tracer.trace(
+                b"",
+                signatures=[described[at] for at in planned],
+                operation="interpret",
+                values=[
+                    [
+                        *(results[at]["variants"][0], results[at]["sources"][0]),
+                        *(x.view(-1).view(torch.uint8).numpy().tobytes() for x in drawn[at]),
+                    ]
+                    for at in planned
+                ],
+                **asked,
+            )
+            for at, answer in zip(planned, answers, strict=True):
+                results[at] = answer
+        return results
 
     def differences(self, kernel: str, source: str, mutant: str) -> list[list[Any]]:
         """Returns the cases in which bits differ, and by how many units."""

@@ -1,7 +1,7 @@
 """What the tracer's zygote does for mutants: the library's own work, done once where it can be.
 
-Plans are those of one honest kernel of the problem, as they count for nothing in the interpreter.
-Mutants' cases are interpreted, those of few rows first, as each row may be a program. At the first
+Calls of a mutant that are never run have the plans of an honest kernel of the problem. Mutants'
+cases are interpreted, those of few rows first, as each row may be a program. At the first
 whose outputs are clearly not the reference's, the rest is left out, and the reference's outputs
 stand there: whether the mutant is wrong, the judge alone decides, by the cases that were run. Cases
 of more rows than the candidate's name allows are never run.
@@ -57,26 +57,38 @@ def keep(file: Path, value: Any) -> None:
 
 
 def trace(request: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the plans of a problem's honest kernel; makes them where there are none."""
+    """Returns a candidate's plans: an honest kernel's are kept, and a mutant's are its own."""
     from ouroboros.trace import dry
 
-    folder = folder_of(told(request)["problem"])
+    about = told(request)
+    folder = folder_of(about["problem"])
     files = [folder / f"{key_of(one)}.plan" for one in request["signatures"]]
     results = [kept(file) for file in files]
-    missing = [at for at, result in enumerate(results) if result is None]
+    mutant = "mutant" in about
+    missing = [
+        at
+        for at, (one, result) in enumerate(zip(request["signatures"], results, strict=True))
+        if result is None or (mutant and rows_of(one) <= about["most_rows"][dtype_of(one)])
+    ]
     if missing:
         signatures = [request["signatures"][at] for at in missing]
         made = dry.trace({**request, "signatures": signatures})
         for at, result in zip(missing, made, strict=True):
             results[at] = result
-            keep(files[at], result)
+            if not mutant:
+                keep(files[at], result)
     return results
 
 
 def interpret(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns a candidate's outputs, in a mutant's case as said above."""
+    from ouroboros.trace.interpret import Call
+    from ouroboros.trace.interpreted_plan import Kernels
+
     about = told(request)
-    calls = list(zip(request["signatures"], request["inputs"], strict=True))
+    plans = [values[:2] for values in request["inputs"]]
+    inputs = [values[2:] for values in request["inputs"]]
+    calls = list(zip(request["signatures"], inputs, strict=True))
     files = [folder_of(about["problem"]) / f"{key_of(*call)}.out" for call in calls]
     right = [kept(file) for file in files]
     for at, result in enumerate(right):
@@ -88,9 +100,9 @@ def interpret(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     results = list(right)
     most = about["most_rows"]
     left = [at for at, call in enumerate(calls) if rows_of(call[0]) > most[dtype_of(call[0])]]
-    ran, furthest = 0, 0.0
+    ran, furthest, kernels = 0, 0.0, Kernels()
     for at in sorted(set(range(len(calls))) - set(left), key=lambda at: rows_of(calls[at][0])):
-        results[at] = called(request, *calls[at])
+        results[at] = Call(*plans[at], *inputs[at]).interpret(kernels, {})
         ran += 1
         furthest = max(furthest, apart(results[at], right[at]))
         if furthest >= about["clearly"]:
@@ -119,15 +131,7 @@ def by_reference(problem: str, signature: Mapping[str, Any], data: Sequence[byte
         }
         for one in (made if isinstance(made, (tuple, list)) else (made,))
     ]
-    return {"outputs": outputs, "refusal": None, "host_ops": [], "log": "", "seconds": 0.0}
-
-
-def called(request: Mapping[str, Any], signature: Any, data: Any) -> dict[str, Any]:
-    """Interprets one call by itself."""
-    from ouroboros.trace import interpret as library
-
-    (result,) = library.run({**request, "signatures": [signature], "inputs": [data]})
-    return result
+    return {"outputs": outputs, "refusal": None, "log": "", "seconds": 0.0}
 
 
 def shape_of(signature: Mapping[str, Any]) -> str:

@@ -22,7 +22,8 @@ namespace ouroboros {
 struct TraceSignature {
   std::vector<PlanBuffer> inputs;    ///< Name, dtype, shape and strides count.
   std::vector<std::string> outputs;  ///< Their names, in order.
-  /// Of "interpret": the inputs, contiguous. Of "as_called": one JSON document (docs/tracer.md).
+  /// Of "interpret": a plan's file, its kernels' sources, and the inputs, contiguous. Of
+  /// "as_called": one JSON document (docs/tracer.md).
   std::vector<std::vector<std::byte>> values;
 };
 
@@ -72,6 +73,9 @@ struct TraceOutput {
 /// What came of one signature: variants, or outputs, or a refusal.
 struct TraceResult {
   std::vector<LaunchPlan> variants;  ///< Of "trace": parsed, not audited.
+  /// What the kernels of each variant were compiled from, for "interpret", which alone reads it;
+  /// empty where the tracer does not say.
+  std::vector<std::vector<std::byte>> sources;
   std::vector<TraceOutput> outputs;  ///< Of other operations: nothing here vouches for them.
   std::optional<TraceRefusal> refusal;
   std::vector<KernelReport> kernels;

@@ -440,7 +440,7 @@ class Tracer:
         cancelled: collections.abc.Callable[[], bool] | None = None,
     ) -> list[dict[str, typing.Any]]:
         """
-        Traces a source. A signature is a list of inputs (name, dtype, shape). Returns a dictionary for each: variants (plan files), refusal, log, seconds, and what its process' isolation lacked. Other operations than "trace" may take values, bytes for each signature, and return outputs (dtype, shape, bytes) and notes.
+        Traces a source. A signature is a list of inputs (name, dtype, shape). Returns a dictionary for each: variants (plan files), sources (what the kernels of each were compiled from), refusal, log, seconds, and what its process' isolation lacked. Other operations than "trace" may take values, bytes for each signature, and return outputs (dtype, shape, bytes) and notes.
         """
 
 class PlanRunner:

@@ -130,6 +130,7 @@ class Referee:
 
         Raises:
             InvalidArgumentError: An option has an impossible value.
+            IOFailure: The folders in which Python looks for Triton and CUDA cannot be read.
         """
         self._baselines = None if baselines is None else tuple(baselines)
         self._as_called = as_called
@@ -155,23 +156,21 @@ class Referee:
         settings = dict(self._settings)
         for key, kind in (("limits", Limits), ("timing", TimingPlan), ("gate", GateRule)):
             settings[key] = kind(**settings[key])
-        self._live_tracer = make_live_tracer(
-            settings["limits"],
-            settings["device"]["ordinal"],
-            settings["scratch"],
-            settings["cancelled"],
-        )
-        settings["device"] = DeviceOptions(
-            **settings["device"],
-            tracer=make_tracer(
-                settings["limits"],
-                settings["device"]["target"],
-                settings["scratch"],
-                settings["cancelled"],
-            ),
-            live_tracer=self._live_tracer,
-            libraries=library_folders(),
-        )
+        limits, scratch, cancelled = (settings[key] for key in ("limits", "scratch", "cancelled"))
+        where = settings["device"]
+        try:
+            self._live_tracer = make_live_tracer(limits, where["ordinal"], scratch, cancelled)
+            settings["device"] = DeviceOptions(
+                **where,
+                tracer=make_tracer(limits, where["target"], scratch, cancelled),
+                live_tracer=self._live_tracer,
+                libraries=library_folders(),
+            )
+        except OSError as error:
+            raise IOFailure(
+                f"Triton and CUDA cannot be looked for: {error}; where too many files are open, "
+                "close some or raise their limit (ulimit -n)"
+            ) from error
         return _ouroboros.Referee(_ouroboros.Options(**settings))
 
     def __getstate__(self) -> dict[str, Any]:

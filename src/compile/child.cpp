@@ -18,6 +18,7 @@
 #include <mutex>
 
 #include "ouroboros/error.hpp"
+#include "sandbox/folder.hpp"
 
 namespace ouroboros::compile {
 namespace {
@@ -28,44 +29,18 @@ std::string environment_variable(const char* name, const std::string& value) {
   return std::string(name) + "=" + value;
 }
 
-/// Bytes of the files in a folder.
-std::uint64_t held(const std::filesystem::path& folder) {
-  std::uint64_t bytes = 0;
-  std::error_code failure;
-  std::filesystem::recursive_directory_iterator entry(folder, failure);
-  while (!failure && entry != std::filesystem::recursive_directory_iterator()) {
-    std::error_code ignored;
-    const auto size = entry->is_regular_file(ignored) ? entry->file_size(ignored) : 0;
-    bytes += ignored ? 0 : size;
-    entry.increment(failure);
-  }
-  return bytes;
-}
-
 }  // namespace
 
-ScratchFolder::ScratchFolder(const std::filesystem::path& parent) {
-  std::error_code failure;
-  const auto base = parent.empty() ? std::filesystem::temp_directory_path(failure) : parent;
-  std::string name = (base / "ouroboros-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) {
-    throw Error(ErrorCode::io, fmt::format("no scratch folder can be made in {}: {}; point "
-                                           "Options::scratch or TMPDIR to a writable folder",
-                                           base.string(), std::strerror(errno)));
-  }
-  path_ = std::filesystem::canonical(name);
-}
+ScratchFolder::ScratchFolder(const std::filesystem::path& parent)
+    : path_(sandbox::make_scratch(parent, "Options::scratch")) {}
 
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
+ScratchFolder::~ScratchFolder() { sandbox::remove_tree(path_); }
 
 void ScratchFolder::require_space(std::uint64_t bytes) const {
   std::error_code failure;
   const auto space = std::filesystem::space(path_, failure);
   // Some network file systems say that they have no capacity at all.
-  const auto room = space.available + held(path_);
+  const auto room = space.available + sandbox::bytes_below(path_);
   if (!failure && space.capacity != 0 && room < bytes) {
     throw Error(ErrorCode::io,
                 fmt::format("the file system of {} has {} MiB left, and a compilation may need "

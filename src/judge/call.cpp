@@ -4,6 +4,7 @@
 
 #include "judge/judge.hpp"
 #include "judge/run.hpp"
+#include "judge/serial.hpp"
 #include "judge/tensors.hpp"
 
 namespace ouroboros::judge {
@@ -31,15 +32,22 @@ std::string_view type_name(DType dtype) {
     case DType::float16:
       return "_Float16";
     case DType::bfloat16:
-      throw ReferenceFault(
-          "the problem has tensors of bfloat16, which C++ candidates on the host cannot be asked "
-          "for");
+    case DType::float8_e4m3fn:
+    case DType::float8_e5m2:
+      throw ReferenceFault("the problem has tensors of " + std::string(to_string(dtype)) +
+                           ", which C++ candidates on the host cannot be asked for");
     case DType::float32:
       return "float";
     case DType::float64:
       return "double";
     case DType::int32:
       return "std::int32_t";
+    case DType::int8:
+      return "std::int8_t";
+    case DType::uint8:
+      return "std::uint8_t";
+    case DType::boolean:
+      return "bool";
     case DType::int64:
       break;
   }
@@ -50,7 +58,9 @@ std::string_view type_name(DType dtype) {
 
 std::vector<DType> host_dtypes(const Problem& problem) {
   auto dtypes = problem.dtypes;
-  std::erase(dtypes, DType::bfloat16);
+  std::erase_if(dtypes, [](DType dtype) {
+    return dtype == DType::bfloat16 || dtype == DType::float8_e4m3fn || dtype == DType::float8_e5m2;
+  });
   return dtypes;
 }
 
@@ -80,6 +90,7 @@ std::vector<Buffer> input_buffers(const Problem& problem, DType dtype, const Axi
 
 std::string prototypes(const Problem& problem) {
   const at::NoGradGuard no_grad;
+  const Serial serial;
   std::string text = "#include <cstdint>\n\n";
   for (const auto dtype : host_dtypes(problem)) {
     // What a reference returns is known by running it: an output may have a dtype of its own.

@@ -40,7 +40,7 @@ struct Exponents {
   int denormal;
   int tiny;
   int mean;
-  int overflow;  ///< Its exponential is infinite where one computes.
+  int overflow;  ///< Its exponential is infinite where one computes, and no clamp leaves it.
   int mixed_low;
   int mixed_high;
 };
@@ -50,11 +50,15 @@ Exponents exponents_of(DType dtype) noexcept {
     case DType::float16:
       return {-17, -8, 7, 7, -10, 4};
     case DType::bfloat16:
-      return {-131, -10, 4, 7, -20, 8};
+      return {-131, -10, 4, 14, -20, 8};
+    case DType::float8_e4m3fn:
+      return {-8, -3, 3, 7, -6, 4};
+    case DType::float8_e5m2:
+      return {-16, -6, 2, 7, -12, 8};
     case DType::float64:
-      return {-1027, -10, 11, 10, -20, 8};
+      return {-1027, -10, 11, 14, -20, 8};
     default:
-      return {-131, -10, 11, 7, -20, 8};
+      return {-131, -10, 11, 14, -20, 8};
   }
 }
 
@@ -104,11 +108,14 @@ struct RowShaper {
       });
     } else if (family == "spike") {
       // One that leaves the others their exponentials; in half of the rows one that overflows where
-      // it was not among those that the maximum was taken of.
+      // it was not among those that the maximum was taken of, and its neighbour one less: a clamp
+      // makes them equal.
       scale(0x1p-6);
       const double tall = std::ldexp(1.0, power.overflow);
       each_row(1, [&](auto row, std::size_t n) {
-        row[random::below(choice, n, row.size())] = other_half(n) ? tall : 32.0;
+        const auto at = random::below(choice, n, row.size());
+        if (other_half(n)) row[(at + 1) % row.size()] = tall - 1.0;
+        row[at] = other_half(n) ? tall : 32.0;
       });
     } else if (family == "equal") {
       each_row(1, [](auto row, std::size_t) { std::fill(row.begin(), row.end(), row[0]); });
@@ -202,6 +209,20 @@ std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& s
   return out;
 }
 
+/// An integer that is a value, not a position: of the family's scale, within the dtype's range.
+double whole_value(double v, DType dtype) noexcept {
+  switch (dtype) {
+    case DType::boolean:
+      return v > 0.0 ? 1.0 : 0.0;
+    case DType::int8:
+      return std::nearbyint(std::clamp(v * 32.0, -128.0, 127.0));
+    case DType::uint8:
+      return std::nearbyint(std::clamp(128.0 + v * 32.0, 0.0, 255.0));
+    default:
+      return std::nearbyint(std::clamp(v * 32.0, -1e6, 1e6));
+  }
+}
+
 template <typename From, typename To>
 void store(const std::vector<From>& from, To* to) noexcept {
   std::transform(from.begin(), from.end(), to, [](From v) { return static_cast<To>(v); });
@@ -266,9 +287,8 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     return;
   }
   if (!is_floating(dtype)) {
-    // Integers that are values, not positions: whole numbers of the family's scale.
     auto numbers = real_values(spec, index, DType::float32, layout_of(into));
-    for (auto& v : numbers) v = std::nearbyint(std::clamp(v * 32.0, -1e6, 1e6));
+    for (auto& v : numbers) v = whole_value(v, dtype);
     store(numbers, dtype, into);
     return;
   }

@@ -95,7 +95,9 @@ OUROBOROS_API void draw_inputs(const Problem& problem, const CaseSpec& spec, con
 [[nodiscard]] OUROBOROS_API std::optional<std::string> validate(const Problem& problem,
                                                                 const std::vector<Case>& cases);
 
-/// Runs `reference` in float64 with every cast to a lower floating type inside it promoted.
-[[nodiscard]] OUROBOROS_API Tensors promoted(const Reference& reference, const Tensors& inputs);
+/// Runs `reference` in float64, or in float32, with every cast to a lower floating type inside it
+/// promoted.
+[[nodiscard]] OUROBOROS_API Tensors promoted(const Reference& reference, const Tensors& inputs,
+                                             at::ScalarType to = at::kDouble);
 
 }  // namespace ouroboros::judge

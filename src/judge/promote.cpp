@@ -16,10 +16,17 @@ namespace {
 
 constexpr auto promotion = c10::DispatchKey::TESTING_ONLY_GenericMode;
 
+/// What this thread promotes to while `promoted` runs: float64 or float32.
+thread_local at::ScalarType target = at::kDouble;
+
 std::optional<at::ScalarType> raised(at::ScalarType type) noexcept {
-  if (type == at::kComplexFloat || type == at::kComplexHalf) return at::kComplexDouble;
-  if (c10::isFloatingType(type) && type != at::kDouble) return at::kDouble;
-  return std::nullopt;
+  const bool wide = target == at::kDouble;
+  if (type == at::kComplexHalf) return wide ? at::kComplexDouble : at::kComplexFloat;
+  if (type == at::kComplexFloat && wide) return at::kComplexDouble;
+  if (!c10::isFloatingType(type) || c10::elementSize(type) >= c10::elementSize(target)) {
+    return std::nullopt;
+  }
+  return target;
 }
 
 at::Tensor raise_tensor(const at::Tensor& tensor) {
@@ -88,7 +95,8 @@ TORCH_LIBRARY_IMPL(_, TESTING_ONLY_GenericMode, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&promote>());
 }
 
-Tensors promoted(const Reference& reference, const Tensors& inputs) {
+Tensors promoted(const Reference& reference, const Tensors& inputs, at::ScalarType to) {
+  target = to;
   Tensors raised_inputs;
   raised_inputs.reserve(inputs.size());
   for (const auto& input : inputs) raised_inputs.push_back(raise_tensor(input));

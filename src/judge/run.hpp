@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <string_view>
+
 #include "judge/judge.hpp"
 
-/// The two steps that a case and a look at a reference have in common.
+/// What cases are made of: inputs, and what the problem's own code makes of them.
 namespace ouroboros::judge {
 
 /// Draws every input of a case; real values are divided by 2^`shrink`.
@@ -13,5 +17,28 @@ namespace ouroboros::judge {
 /// Throws `ReferenceFault` when it raises, writes to its inputs or returns anything else.
 [[nodiscard]] Tensors run_reference(const Problem& problem, const CaseSpec& spec,
                                     const Tensors& inputs);
+
+/// Whether an exception of LibTorch's or of Python's came of a want of memory: it says so, or there
+/// is none now.
+[[nodiscard]] bool is_want_of_memory(std::string_view message);
+
+/// True values in float64 (integers in int64), from inputs that `raise` made.
+[[nodiscard]] Tensors run_oracle(const Problem& problem, const CaseSpec& spec,
+                                 const Tensors& raised);
+
+/// What the reference makes where it computes in float32 and does not round to anything lower.
+/// Throws as `run_reference` does.
+[[nodiscard]] Tensors run_in_single(const Problem& problem, const CaseSpec& spec,
+                                    const Tensors& inputs);
+
+/// Copies with all real numbers in float64.
+[[nodiscard]] Tensors raise(const Tensors& inputs);
+
+/// As `raise`, with every real number moved up or down by `by`, relative to itself: at random, or
+/// `together`, which is how the roundings of a long sum may well fall.
+[[nodiscard]] Tensors moved(const Tensors& inputs, double by, bool together, std::uint64_t seed);
+
+/// For messages about a case: " (dtype float32, family normal)".
+[[nodiscard]] std::string in_case(const CaseSpec& spec);
 
 }  // namespace ouroboros::judge

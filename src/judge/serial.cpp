@@ -3,6 +3,12 @@
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
 
+#include <future>
+#include <thread>
+#include <vector>
+
+#include "base/start_thread.hpp"
+
 namespace ouroboros::judge {
 namespace {
 
@@ -38,6 +44,32 @@ Serial::Serial() noexcept {
 
 Serial::~Serial() {
   if (before_ > 0) open_mp().set_num_threads(before_);
+}
+
+void require_threads() {
+  static thread_local int known = 1;  // What was started once stays for the next operator.
+  const int wanted = at::get_num_threads();
+  if (wanted <= known) return;
+  std::promise<void> over;
+  const std::shared_future<void> end = over.get_future().share();
+  std::vector<std::thread> threads;
+  const auto join_all = [&] {
+    over.set_value();
+    for (auto& thread : threads) {
+      if (thread.joinable()) thread.join();
+    }
+  };
+  try {
+    for (int i = 1; i < wanted; ++i) {
+      threads.emplace_back();
+      threads.back() = start_thread([end] { end.wait(); });
+    }
+  } catch (...) {
+    join_all();
+    throw;
+  }
+  join_all();
+  known = wanted;
 }
 
 }  // namespace ouroboros::judge

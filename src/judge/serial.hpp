@@ -17,4 +17,8 @@ class Serial {
   int before_ = 0;
 };
 
+/// To be called before LibTorch's operators may take threads of their own on this one: where those
+/// cannot be started, their runtime ends the whole process. Throws `Error{out_of_memory}` instead.
+void require_threads();
+
 }  // namespace ouroboros::judge

@@ -75,15 +75,20 @@ Tally tally_real(const T* got, const T* made, const double* truth, const double*
 }
 
 template <typename T>
-Tally tally_whole(const T* got, const std::int64_t* truth, std::int64_t count) noexcept {
+Tally tally_whole(const T* got, const std::int64_t* truth, const double* allowed,
+                  std::int64_t count) noexcept {
   Tally tally;
   for (std::int64_t i = 0; i < count; ++i) {
     if (static_cast<std::int64_t>(got[i]) == truth[i]) continue;
     const double difference =
         std::fabs(static_cast<double>(got[i]) - static_cast<double>(truth[i]));
     tally.error = std::max(tally.error, difference);
-    tally.worst_ratio = beyond;
-    if (tally.wrong++ == 0) tally.worst = i;
+    const double share = allowed[i] > 0.0 ? std::min(difference / allowed[i], beyond) : beyond;
+    if (share > 1.0) {
+      ++tally.wrong;
+      if (tally.worst < 0 || share > tally.worst_ratio) tally.worst = i;
+    }
+    tally.worst_ratio = std::max(tally.worst_ratio, share);
   }
   return tally;
 }
@@ -134,7 +139,8 @@ Tally tally_errors(const at::Tensor& got, const at::Tensor& made, const at::Tens
   return with_type(*dtype_of(got.scalar_type()), [&]<typename T>(T*) {
     const auto* values = static_cast<const T*>(got.const_data_ptr());
     if constexpr (std::is_integral_v<T>) {
-      return tally_whole(values, truth.const_data_ptr<std::int64_t>(), got.numel());
+      return tally_whole(values, truth.const_data_ptr<std::int64_t>(),
+                         allowed.const_data_ptr<double>(), got.numel());
     } else {
       return tally_real(values, static_cast<const T*>(made.const_data_ptr()),
                         truth.const_data_ptr<double>(), allowed.const_data_ptr<double>(),

@@ -20,6 +20,16 @@ at::ScalarType scalar_type(DType dtype) noexcept {
       return at::kDouble;
     case DType::int32:
       return at::kInt;
+    case DType::int8:
+      return at::kChar;
+    case DType::uint8:
+      return at::kByte;
+    case DType::boolean:
+      return at::kBool;
+    case DType::float8_e4m3fn:
+      return at::kFloat8_e4m3fn;
+    case DType::float8_e5m2:
+      return at::kFloat8_e5m2;
     case DType::int64:
       break;
   }
@@ -27,8 +37,7 @@ at::ScalarType scalar_type(DType dtype) noexcept {
 }
 
 std::optional<DType> dtype_of(at::ScalarType type) noexcept {
-  for (const auto dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64,
-                           DType::int32, DType::int64}) {
+  for (const auto dtype : all_dtypes()) {
     if (scalar_type(dtype) == type) return dtype;
   }
   return std::nullopt;

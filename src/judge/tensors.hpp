@@ -63,6 +63,15 @@ decltype(auto) with_type(DType dtype, Visitor&& visit) {
       return visit(static_cast<double*>(nullptr));
     case DType::int32:
       return visit(static_cast<std::int32_t*>(nullptr));
+    case DType::int8:
+      return visit(static_cast<std::int8_t*>(nullptr));
+    case DType::uint8:
+    case DType::boolean:  // Candidates may leave bytes there that are no bool.
+      return visit(static_cast<std::uint8_t*>(nullptr));
+    case DType::float8_e4m3fn:
+      return visit(static_cast<at::Float8_e4m3fn*>(nullptr));
+    case DType::float8_e5m2:
+      return visit(static_cast<at::Float8_e5m2*>(nullptr));
     case DType::int64:
       break;
   }

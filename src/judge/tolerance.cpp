@@ -22,7 +22,7 @@ constexpr double oracle_factor = 8.0;  ///< Of one rounding of the largest value
                                        ///< grows for problems in float64.
 constexpr std::int64_t group_elements = 64;  ///< A group of binades has at least so many elements.
 
-/// Precision of what computes: float16 and bfloat16 problems are computed in float32 by anyone
+/// Precision of what computes: problems in 16 and 8 bits are computed in float32 by anyone
 /// sensible.
 double roundoff_of(DType compute) noexcept { return compute == DType::float64 ? 0x1p-53 : 0x1p-24; }
 
@@ -38,6 +38,10 @@ Format format_of(DType dtype) noexcept {
       return {10, -14, 0x1p-11};
     case DType::bfloat16:
       return {7, -126, 0x1p-8};
+    case DType::float8_e4m3fn:
+      return {3, -6, 0x1p-4};
+    case DType::float8_e5m2:
+      return {2, -14, 0x1p-3};
     case DType::float64:
       return {52, -1022, 0x1p-42};
     default:

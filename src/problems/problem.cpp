@@ -146,7 +146,7 @@ class Checker {
   }
 
   void indices(const Input& input, const std::string& field) const {
-    if (!input.dtype || is_floating(*input.dtype)) {
+    if (input.dtype != DType::int32 && input.dtype != DType::int64) {
       fail(fmt::format("{}: indices need the dtype int32 or int64", field));
     }
     const Axis* axis = find_axis(input.index_axis);

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "judge/run.hpp"
+#include "judge/serial.hpp"
 #include "judge/tensors.hpp"
 #include "referee/arena_tensors.hpp"
 #include "referee/device/device.hpp"
@@ -36,7 +37,10 @@ Race::Race(const Problem& problem, const judge::CaseSpec& cell, std::uint64_t se
            const Options& options, at::Device where)
     : problem_(problem),
       options_(options),
-      model_(draw_case([&] { return judge::realise(problem, cell, where); })),
+      model_(draw_case([&] {
+        judge::require_threads();
+        return judge::realise(problem, cell, where);
+      })),
       seed_(seed),
       calls_{judge::call_for(problem, model_)} {
   for (const auto& allowed : model_.allowed) {

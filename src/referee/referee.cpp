@@ -7,6 +7,7 @@
 #include <new>
 
 #include "judge/judge.hpp"
+#include "judge/run.hpp"
 #include "referee/device/contender.hpp"
 #include "referee/device/device.hpp"
 #include "referee/device/plan_source.hpp"
@@ -23,16 +24,22 @@ constexpr std::uint64_t cases_purpose = 1;
 constexpr std::uint64_t timing_purpose = 2;
 constexpr std::uint64_t gate_purpose = 3;
 
+constexpr const char* no_memory = "the referee ran out of memory";
+
 /// Adds a stage's wall time to the record, and to the log, when it goes.
 class Stopwatch {
  public:
   Stopwatch(Verdict& verdict, const char* stage, const Options& options)
       : verdict_(verdict), stage_(stage), options_(options) {}
   ~Stopwatch() {
-    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-    verdict_.provenance.stage_s[stage_] = seconds;
-    if (options_.log) {
-      options_.log(fmt::format("{}: {} took {:.3f} s", verdict_.candidate, stage_, seconds));
+    try {
+      const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+      verdict_.provenance.stage_s[stage_] = seconds;
+      if (options_.log) {
+        options_.log(fmt::format("{}: {} took {:.3f} s", verdict_.candidate, stage_, seconds));
+      }
+    } catch (...) {
+      // Neither a want of memory here nor a broken log changes a verdict.
     }
   }
   Stopwatch(const Stopwatch&) = delete;
@@ -67,6 +74,31 @@ auto alone(const char* stage, Run&& run) -> decltype(run()) {
     outcome.findings.push_back({"invalid_problem", "error", stage, fault.what()});
     return outcome;
   }
+}
+
+/// A verdict that says what is judged, and nothing of it yet.
+Verdict blank(const Problem& problem, const Candidate& candidate, std::uint64_t seed,
+              const Options& options) {
+  Verdict verdict;
+  verdict.provenance = referee::provenance();
+  verdict.provenance.seed = seed;
+  verdict.problem = problem.name;
+  verdict.problem_origin = problem.origin;
+  verdict.candidate = candidate.name;
+  verdict.language = candidate.language;
+  if (!referee::is_too_long(candidate, options.limits)) {
+    verdict.source = candidate.source;
+  }
+  verdict.source_sha256 = sha256_hex(candidate.source.data(), candidate.source.size());
+  return verdict;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// Ends a verdict with what broke.
+void settle(Verdict& verdict, Status status, std::string_view kind, const std::string& evidence) {
+  verdict.findings.push_back({std::string(kind), "error", "referee", evidence});
+  verdict.status = status;
 }
 
 void require_module(const Compiled& compiled) {
@@ -278,42 +310,45 @@ Verdict Referee::record(const Problem& problem, const Candidate& candidate, std:
                         const std::function<void(Verdict&)>& work) const {
   problem.check();
   const auto start = Clock::now();
-  Verdict verdict;
-  verdict.provenance = referee::provenance();
-  verdict.provenance.seed = seed;
-  verdict.problem = problem.name;
-  verdict.problem_origin = problem.origin;
-  verdict.candidate = candidate.name;
-  verdict.language = candidate.language;
-  if (!referee::is_too_long(candidate, impl_->options.limits)) {
-    verdict.source = candidate.source;
-  }
-  verdict.source_sha256 = sha256_hex(candidate.source.data(), candidate.source.size());
-  const auto broken = [&verdict](Status status, const std::string& kind, const std::string& text) {
-    verdict.status = status;
-    verdict.findings.push_back({kind, "error", "referee", text});
+  const auto worked = [&](Verdict& verdict) {
+    try {
+      work(verdict);
+    } catch (const judge::ReferenceFault& fault) {
+      settle(verdict, Status::invalid_problem, "invalid_problem", fault.what());
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::cancelled || error.code() == ErrorCode::invalid_argument ||
+          error.code() == ErrorCode::unsupported) {
+        throw;
+      }
+      settle(verdict, Status::infrastructure_error, to_string(error.code()), error.what());
+    } catch (const std::exception& error) {
+      const std::string said = first_line(error.what());  // LibTorch's are followed by its frames.
+      if (judge::is_want_of_memory(said)) {
+        settle(verdict, Status::infrastructure_error, "out_of_memory", no_memory);
+      } else {
+        settle(verdict, Status::infrastructure_error, "internal", said);
+      }
+    }
+    if (verdict.timing.ran) {
+      malloc_trim(
+          0);  // Cases of timed shapes are large, and the allocator would keep their memory.
+    }
+  };
+  const auto recorded = [&](const std::function<void(Verdict&)>& fill) {
+    auto verdict = blank(problem, candidate, seed, impl_->options);
+    fill(verdict);
+    verdict.provenance.duration_s = std::chrono::duration<double>(Clock::now() - start).count();
+    verdict.summary = referee::summary(verdict);
+    return verdict;
   };
   try {
-    work(verdict);
-  } catch (const judge::ReferenceFault& fault) {
-    broken(Status::invalid_problem, "invalid_problem", fault.what());
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::cancelled || error.code() == ErrorCode::invalid_argument ||
-        error.code() == ErrorCode::unsupported) {
-      throw;
-    }
-    broken(Status::infrastructure_error, std::string(to_string(error.code())), error.what());
+    return recorded(worked);
   } catch (const std::bad_alloc&) {
-    broken(Status::infrastructure_error, "out_of_memory", "the referee ran out of memory");
-  } catch (const std::exception& error) {
-    broken(Status::infrastructure_error, "internal", error.what());
+    // Not even for the record. What it held is free again: there is room for one that says so.
   }
-  if (verdict.timing.ran) {
-    malloc_trim(0);  // Cases of timed shapes are large, and the allocator would keep their memory.
-  }
-  verdict.provenance.duration_s = std::chrono::duration<double>(Clock::now() - start).count();
-  verdict.summary = referee::summary(verdict);
-  return verdict;
+  return recorded([](Verdict& verdict) {
+    settle(verdict, Status::infrastructure_error, "out_of_memory", no_memory);
+  });
 }
 
 std::optional<std::string> Referee::validate(const Problem& problem) const {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "ouroboros/error.hpp"
+#include "sandbox/folder.hpp"
 #include "sandbox/process.hpp"
 
 namespace ouroboros::sandbox {
@@ -35,6 +36,16 @@ std::filesystem::path find_helper(const std::string& name) {
 
 std::vector<std::filesystem::path> system_folders() {
   return {"/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives"};
+}
+
+std::vector<std::filesystem::path> nvidia_devices() {
+  std::vector<std::filesystem::path> devices;
+  for (const auto& name : names_in("/dev")) {
+    if (name.starts_with("nvidia")) {
+      devices.push_back(std::filesystem::path("/dev") / name);
+    }
+  }
+  return devices;
 }
 
 }  // namespace ouroboros::sandbox

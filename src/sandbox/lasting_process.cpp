@@ -1,12 +1,14 @@
 #include "sandbox/lasting_process.hpp"
 
+#include "base/start_thread.hpp"
+
 namespace ouroboros::sandbox {
 
 LastingProcess::LastingProcess(const Request& request) {
   std::promise<std::unique_ptr<Process>> started;
   auto process = started.get_future();
   parent_ =
-      std::thread([&request, started = std::move(started), over = over_.get_future()]() mutable {
+      start_thread([&request, started = std::move(started), over = over_.get_future()]() mutable {
         try {
           started.set_value(std::make_unique<Process>(request));
         } catch (...) {

@@ -87,4 +87,7 @@ void remove_leader(pid_t leader) noexcept;
 /// Folders that any dynamically linked program needs to read.
 std::vector<std::filesystem::path> system_folders();
 
+/// Device files of NVIDIA's driver.
+std::vector<std::filesystem::path> nvidia_devices();
+
 }  // namespace ouroboros::sandbox

@@ -14,7 +14,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t max_text_bytes = 64 << 10;
-constexpr std::size_t max_notes = 64;  ///< Of one signature; more say nothing new.
+constexpr std::size_t max_source_bytes = 8 << 20;  ///< Of one plan's kernels.
+constexpr std::size_t max_notes = 64;              ///< Of one signature; more say nothing new.
 
 /// The candidate's process returned something else than it should.
 struct Malformed {
@@ -111,6 +112,22 @@ std::vector<LaunchPlan> plans(const json& variants, std::vector<Blob>& blobs, st
   return result;
 }
 
+/// One text for each variant, which only another sandboxed process reads.
+std::vector<Blob> sources(const json& value, std::vector<Blob>& blobs, std::size_t variants) {
+  std::vector<Blob> result;
+  if (!value.contains("sources")) return result;
+  for (const auto& one : list(value, "sources")) {
+    result.push_back(take(one, blobs));
+    if (result.size() > variants || result.back().size() > max_source_bytes) {
+      throw Malformed{"more sources than its plans have"};
+    }
+  }
+  if (!result.empty() && result.size() != variants) {
+    throw Malformed{fmt::format("{} sources of {} plans", result.size(), variants)};
+  }
+  return result;
+}
+
 std::int64_t integer(const json& object, const char* name) {
   const json& value = field(object, name);
   if (!value.is_number_integer()) {
@@ -160,6 +177,7 @@ TraceResult result_of(const json& value, std::vector<Blob>& blobs, std::size_t m
   if (result.variants.empty()) {
     throw Malformed{"a result with neither a plan nor a refusal"};
   }
+  result.sources = sources(value, blobs, result.variants.size());
   return result;
 }
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <future>
 
+#include "base/start_thread.hpp"
 #include "ouroboros/error.hpp"
 
 namespace ouroboros::trace {
@@ -21,6 +22,7 @@ using namespace std::chrono_literals;
 
 constexpr int socket_in_zygote = 4;  // 3 is the sandbox's report.
 constexpr std::uint64_t ready_id = 0;
+constexpr std::size_t chunk_bytes = 1 << 18;
 constexpr std::size_t complaint_bytes = 8192;
 constexpr auto cancel_interval = 20ms;
 constexpr auto cancel_patience = 5s;
@@ -50,16 +52,11 @@ std::vector<std::filesystem::path> readable_for_children(const TracerOptions& op
 /// What a candidate's process may write besides its scratch folder: nothing, unless it uses a GPU,
 /// whose driver names its threads in /proc and does not start when it cannot.
 std::vector<std::filesystem::path> writable_for_children(const TracerOptions& options) {
-  std::vector<std::filesystem::path> paths;
-  if (options.gpu) {
-    paths = {"/proc", "/dev/shm"};
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator("/dev", ignored)) {
-      if (entry.path().filename().string().starts_with("nvidia")) {
-        paths.push_back(entry.path());
-      }
-    }
+  if (!options.gpu) {
+    return {};
   }
+  auto paths = sandbox::nvidia_devices();
+  paths.insert(paths.begin(), {"/proc", "/dev/shm"});
   return paths;
 }
 
@@ -105,9 +102,15 @@ sandbox::Request sandboxed(const TracerOptions& options, const std::filesystem::
 }  // namespace
 
 Zygote::Zygote(const TracerOptions& options)
-    : options_(options), scratch_(options.scratch), stop_(eventfd(0, EFD_CLOEXEC)) {
+    : options_(options),
+      scratch_(options.scratch),
+      stop_(eventfd(0, EFD_CLOEXEC)),
+      chunk_(chunk_bytes) {
   int sockets[2];
   int pipes[2];
+  if (!stop_) {
+    throw Error(ErrorCode::io, std::string("an eventfd cannot be made: ") + std::strerror(errno));
+  }
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
     throw Error(ErrorCode::io, std::string("a socket cannot be made: ") + std::strerror(errno));
   }
@@ -127,7 +130,7 @@ Zygote::Zygote(const TracerOptions& options)
   // A sandboxed process dies with the thread that started it, and requests come from any.
   std::packaged_task<void()> start([&] { process_.emplace(request); });
   auto started = start.get_future();
-  reader_ = std::thread([this, start = std::move(start)]() mutable {
+  reader_ = start_thread([this, start = std::move(start)]() mutable {
     start();
     if (process_) {
       read();
@@ -157,70 +160,83 @@ void Zygote::end() {
 
 bool Zygote::lost() {
   const std::lock_guard lock(mutex_);
-  return lost_.has_value();
+  return lost_;
 }
 
-void Zygote::lose(const std::string& reason) {
+void Zygote::lose(std::string reason) noexcept {
   const std::lock_guard lock(mutex_);
   if (!lost_) {
-    lost_ = reason;
+    lost_ = true;
+    loss_ = std::move(reason);
   }
   changed_.notify_all();
 }
 
 std::string Zygote::reason() {
   const std::lock_guard lock(mutex_);
+  const std::string loss = loss_.empty() ? "the referee ran out of memory" : loss_;
   // Of a traceback the last line says what happened.
   const auto end = complaint_.find_last_not_of(" \n");
   if (end == std::string::npos) {
-    return *lost_;
+    return loss;
   }
   const auto line = complaint_.rfind('\n', end);
   const auto begin = line == std::string::npos ? 0 : line + 1;
-  return *lost_ + "; its last words: " + complaint_.substr(begin, end + 1 - begin);
+  return loss + "; its last words: " + complaint_.substr(begin, end + 1 - begin);
 }
 
-/// The reader's thread. What it finds wrong is the zygote's end.
-void Zygote::read() {
+/// The reader's thread. What it finds wrong is the zygote's end, also that there is no memory.
+void Zygote::read() noexcept {
+  std::string why;
+  try {
+    auto found = serve();
+    if (!found) {
+      return;
+    }
+    why = *std::move(found);
+  } catch (const std::exception& error) {
+    try {
+      why = error.what();
+    } catch (const std::bad_alloc&) {
+      // Then it stays empty.
+    }
+  }
+  lose(std::move(why));
+}
+
+/// Sorts replies until the zygote ends. Empty when this side ends it, else why it is lost.
+std::optional<std::string> Zygote::serve() {
   std::array<pollfd, 3> ready{
       {{socket_.get(), POLLIN, 0}, {complaints_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
   for (;;) {
-    if (poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) {
-      lose(std::string("poll failed: ") + std::strerror(errno));
-      return;
+    if (poll(ready.data(), ready.size(), -1) < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      return std::string("poll failed: ") + std::strerror(errno);
     }
     if (ready[2].revents != 0) {
-      return;
+      return std::nullopt;
     }
     if (ready[1].revents != 0 && !read_complaints()) {
       ready[1].fd = -1;
     }
-    if (ready[0].revents == 0) {
-      continue;
-    }
-    try {
-      if (read_frames()) {
-        continue;
-      }
+    if (ready[0].revents != 0 && !read_frames()) {
       read_last_words();
-      lose("its process ended");
-    } catch (const std::exception& error) {
-      lose(error.what());
+      return "its process ended";
     }
-    return;
   }
 }
 
 bool Zygote::read_frames() {
-  static thread_local std::array<std::byte, 1 << 18> chunk;
-  const ssize_t count = recv(socket_.get(), chunk.data(), chunk.size(), 0);
+  const ssize_t count = recv(socket_.get(), chunk_.data(), chunk_.size(), 0);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
     return true;
   }
   if (count <= 0) {
     return false;
   }
-  decoder_.feed(std::span(chunk).first(static_cast<std::size_t>(count)));
+  decoder_.feed(std::span(chunk_).first(static_cast<std::size_t>(count)));
   while (auto frame = decoder_.next()) {
     const auto id = frame->document.value("id", ready_id);
     const std::lock_guard lock(mutex_);
@@ -316,12 +332,16 @@ Frame Zygote::call(const Frame& request, double seconds) {
   {
     const std::lock_guard lock(mutex_);
     id = next_id_++;
-    replies_.emplace(id, std::nullopt);
   }
   auto document = request.document;
   document["id"] = id;
+  const auto bytes = encode(std::move(document), request.blobs);
+  {
+    const std::lock_guard lock(mutex_);
+    replies_.emplace(id, std::nullopt);
+  }
   const auto deadline = Clock::now() + in_seconds(seconds + options_.grace_seconds);
-  send(id, encode(std::move(document), request.blobs), deadline);
+  send(id, bytes, deadline);
   try {
     if (auto reply = wait(id, deadline, true)) {
       return std::move(*reply);

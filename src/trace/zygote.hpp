@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "ouroboros/tracer.hpp"
 #include "sandbox/descriptor.hpp"
@@ -42,13 +43,14 @@ class Zygote {
   using Clock = std::chrono::steady_clock;
 
   void end();
-  void read();
+  void read() noexcept;
+  std::optional<std::string> serve();
   bool read_frames();
   bool read_complaints();
   void read_last_words();
   void send(std::uint64_t id, const std::vector<std::byte>& bytes, Clock::time_point deadline);
   std::optional<Frame> wait(std::uint64_t id, Clock::time_point deadline, bool cancellable);
-  void lose(const std::string& reason);
+  void lose(std::string reason) noexcept;
   std::string reason();
 
   const TracerOptions& options_;
@@ -64,8 +66,11 @@ class Zygote {
   std::map<std::uint64_t, std::optional<Frame>> replies_;
   std::uint64_t next_id_ = 1;
   std::string complaint_;
-  std::optional<std::string> lost_;
+  bool lost_ = false;
+  std::string loss_;  ///< Why; empty where there was no memory to say it.
 
+  // The reader's own.
+  std::vector<std::byte> chunk_;
   Decoder decoder_;
   std::thread reader_;
 };

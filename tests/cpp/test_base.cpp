@@ -61,7 +61,12 @@ TEST_CASE("dtype names, sizes and kinds") {
                                  {DType::float32, "float32", 4, true},
                                  {DType::float64, "float64", 8, true},
                                  {DType::int32, "int32", 4, false},
-                                 {DType::int64, "int64", 8, false}};
+                                 {DType::int64, "int64", 8, false},
+                                 {DType::int8, "int8", 1, false},
+                                 {DType::uint8, "uint8", 1, false},
+                                 {DType::boolean, "bool", 1, false},
+                                 {DType::float8_e4m3fn, "float8_e4m3fn", 1, true},
+                                 {DType::float8_e5m2, "float8_e5m2", 1, true}};
   for (const Row& row : rows) {
     CAPTURE(row.name);
     CHECK(to_string(row.dtype) == row.name);

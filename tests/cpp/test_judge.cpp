@@ -41,6 +41,10 @@ TEST_CASE("a problem that a null candidate solves is named as such", "[judge]") 
              ContainsSubstring("previous case's output"));
 }
 
+TEST_CASE("an output of one number is sound", "[judge]") {
+  CHECK(fault_of(problem_of([](const Tensors& in) { return Tensors{in[0].sum()}; })).empty());
+}
+
 TEST_CASE("an input that nothing depends on is named", "[judge]") {
   auto problem = problem_of([](const Tensors& in) { return Tensors{in[0].cumsum(-1)}; });
   auto idle = problem.inputs[0];

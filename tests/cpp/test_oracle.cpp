@@ -134,7 +134,7 @@ TEST_CASE("faults of a reference are named", "[oracle]") {
              ContainsSubstring("2 tensors") && ContainsSubstring("1 outputs"));
   CHECK_THAT(fault_of([](const Tensors&) { return Tensors{at::Tensor()}; }),
              ContainsSubstring("no tensor"));
-  CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0].to(at::kChar)}; }),
+  CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0].to(at::kShort)}; }),
              ContainsSubstring("unsupported dtype"));
   CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0].to(at::kComplexFloat)}; }),
              ContainsSubstring("unsupported dtype"));

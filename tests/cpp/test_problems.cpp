@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,8 +35,9 @@ at::ScalarType scalar_type(DType dtype) {
       return at::kInt;
     case DType::int64:
       return at::kLong;
+    default:
+      throw std::invalid_argument("no shipped problem has this dtype");
   }
-  return at::kFloat;
 }
 
 /// Numbers between -2 and 2 without a pattern that a formula could follow.

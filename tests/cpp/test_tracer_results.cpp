@@ -3,6 +3,7 @@
 #include <string>
 
 #include "catch.hpp"
+#include "launch_plans.hpp"
 #include "ouroboros/tracer.hpp"
 #include "trace/results.hpp"
 
@@ -10,8 +11,10 @@ using namespace ouroboros;
 
 namespace {
 
+using Blob = trace::Blob;
+
 /// What is made of such a document, for a request of one signature.
-TraceResult read(const std::string& document) {
+TraceResult read(const std::string& document, const std::vector<Blob>& others = {}) {
   TraceRequest request;
   request.signatures.resize(1);
   trace::Frame reply;
@@ -21,6 +24,7 @@ TraceResult read(const std::string& document) {
                       {"missing", nlohmann::json::array()}}}};
   const auto* bytes = reinterpret_cast<const std::byte*>(document.data());
   reply.blobs = {{bytes, bytes + document.size()}};
+  reply.blobs.insert(reply.blobs.end(), others.begin(), others.end());
   return trace::results_of(std::move(reply), request, {}).at(0);
 }
 
@@ -47,4 +51,27 @@ TEST_CASE("depth is no way to exhaust the referee's stack", "[tracer]") {
   CHECK(
       read(R"([{"seconds": )" + deep + R"(, "log": "", "refusal": )" + deep + "}]").refusal->kind ==
       "crashed");
+}
+
+TEST_CASE("a plan has one text of sources, or none", "[tracer]") {
+  const auto plan = ouroboros_test::full_plan().serialise();
+  const Blob text(3, std::byte{'x'});
+  const auto said = [&](const std::string& sources, const Blob& first) {
+    return read(R"([{"seconds": 1, "log": "", "refusal": null, "variants": [{"$blob": 1}])" +
+                    sources + "}]",
+                std::vector<Blob>{plan, first, text});
+  };
+  const auto good = said(R"(, "sources": [{"$blob": 2}])", text);
+  REQUIRE(!good.refusal);
+  CHECK(good.sources == std::vector<Blob>{text});
+  const auto none = said("", text);
+  REQUIRE(!none.refusal);
+  CHECK(none.sources.empty());
+  for (const auto* sources : {R"(, "sources": [{"$blob": 2}, {"$blob": 3}])", R"(, "sources": [1])",
+                              R"(, "sources": {})", R"(, "sources": [{"$blob": 9}])"}) {
+    CAPTURE(sources);
+    CHECK(said(sources, text).refusal->kind == "crashed");
+  }
+  const Blob large((8 << 20) + 1);
+  CHECK(said(R"(, "sources": [{"$blob": 2}])", large).refusal->kind == "crashed");
 }

@@ -23,9 +23,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   trace::Frame reply;
   reply.document = {
       {"isolation", {{"namespaces", {"user"}}, {"landlock_abi", 4}, {"missing", {"seccomp"}}}}};
-  reply.blobs = {blob(data, middle), blob(std::min(middle + 1, end), end)};
+  const auto others = blob(std::min(middle + 1, end), end);
+  reply.blobs = {blob(data, middle), others, others};
   const auto results = trace::results_of(std::move(reply), request, {});
   if (results.size() != 1) std::abort();
+  if (!results[0].sources.empty() && results[0].sources.size() != results[0].variants.size()) {
+    std::abort();
+  }
   for (const auto& output : results[0].outputs) {
     std::int64_t elements = 1;
     for (const auto extent : output.shape) elements *= extent;

@@ -185,3 +185,40 @@ def test_a_program_without_standard_input_gets_timed_verdicts() -> None:
     )
     assert verdict["status"] == "ok", verdict["summary"]
     assert verdict["timing"]["cells"]
+
+
+def test_a_referee_that_may_open_no_file_says_what_to_do() -> None:
+    text = """
+        import os, resource
+        import ouroboros
+        held = [os.open("/dev/null", os.O_RDONLY)]
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (held[0] + 1, hard))
+        try:
+            while True:
+                held.append(os.open("/dev/null", os.O_RDONLY))
+        except OSError:
+            pass
+        try:
+            ouroboros.Referee()
+        except ouroboros.IOFailure as error:
+            print(error)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        ouroboros.Referee()
+        print("well again")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, check=False
+    )
+    assert "raise their limit (ulimit -n)" in done.stdout, done.stderr
+    assert "well again" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("error", ["MemoryError()", "RuntimeError('std::bad_alloc')"])
+def test_a_reference_without_memory_is_not_the_problems_fault(error: str) -> None:
+    def starved(x: torch.Tensor) -> torch.Tensor:
+        raise eval(error)
+
+    verdict = sweep(KERNEL, problem(starved))
+    assert verdict.status == "infrastructure_error"
+    assert "ran out of memory" in verdict.summary

@@ -22,12 +22,13 @@ sys.path.append(str(ROOT / "benchmarks" / "faults"))
 
 from candidates import MIX  # noqa: E402
 from kills import LIMITS  # noqa: E402
-from processes import Process, below, kill  # noqa: E402
+from processes import below, kill  # noqa: E402
 from referees import Referee  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not DRIVERS, reason="the fake driver is not built: run `make test`")
 
 PATIENCE_SECONDS = 120
+TRIES = 20
 RIGHT = {known.name: known.status for known in MIX}
 
 # What is killed while which candidate is judged, in this order: whom the last kill left without a
@@ -68,15 +69,26 @@ def _judge_undisturbed(referee: Referee) -> None:
         assert said["status"] == RIGHT[name], said["summary"]
 
 
-def _kill_one(referee: Referee, kind: str) -> Process:
-    """Kills the first process of a kind that is seen."""
+def _killed_one(referee: Referee, kind: str) -> bool:
+    """Kills the first process of a kind that is seen before there is a verdict."""
     patience = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < patience:
+    while referee.answers.empty() and time.monotonic() < patience:
         for process in below(referee.process.pid):
             if process.kind == kind and kill(process, signal.SIGKILL):
-                return process
-        assert referee.answers.empty(), f"judged without a {kind} in sight"
-    raise AssertionError(f"no {kind} was seen")
+                return True
+    return False
+
+
+def _judge_disturbed(referee: Referee, name: str, kind: str) -> dict:
+    """Repeats a verdict in which no process of the kind was seen: some are brief."""
+    for _ in range(TRIES):
+        referee.ask({"id": 1, "candidate": name})
+        assert "started" in referee.answers.get(timeout=PATIENCE_SECONDS)
+        killed = _killed_one(referee, kind)
+        said = referee.answer(PATIENCE_SECONDS)
+        if killed:
+            return said
+    raise AssertionError(f"no {kind} was seen in {TRIES} verdicts")
 
 
 @pytest.fixture(scope="module")
@@ -94,10 +106,7 @@ def before(referee: Referee):
 
 @pytest.mark.parametrize(("kind", "name"), KILLS)
 def test_a_kill_is_never_the_candidates_fault(referee, before, kind: str, name: str) -> None:
-    referee.ask({"id": 1, "candidate": name})
-    assert "started" in referee.answers.get(timeout=PATIENCE_SECONDS)
-    _kill_one(referee, kind)
-    said = referee.answer(PATIENCE_SECONDS)
+    said = _judge_disturbed(referee, name, kind)
     assert said["status"] in (RIGHT[name], "infrastructure_error"), said["summary"]
     if said["status"] == "infrastructure_error":
         assert not [one for one in said["findings"] if one[1] == "cheat"]

@@ -153,6 +153,36 @@ def test_holes(
     assert str(verdict.status) in row["expect"]["status"], said(verdict)
 
 
+# Host code that tells the trace from what comes after it, or that lies to the trace.
+SWEPT = (
+    "lying_dry_trace",
+    "interpreter_by_knob",
+    "recorder_through_decoy",
+    "forged_sources",
+    "bundled_cubin",
+    "wrong_second_variant",
+    "device_assertion",
+)
+
+
+@pytest.mark.parametrize(
+    ("row", "job"),
+    [
+        pytest.param(ROWS[name], (ROWS[name]["problem"], ROWS[name]["file"], "sweep", PATIENT))
+        for name in SWEPT
+    ],
+    ids=SWEPT,
+)
+def test_refused_without_a_gpu(
+    row: dict[str, Any], job: Job, verdicts: dict[Job, Future[ouroboros.Verdict]]
+) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    verdict = verdicts[job].result()
+    assert str(verdict.status) in row["expect"]["status"], said(verdict)
+    assert verdict.isolation.level == "interpreted"
+
+
 @pytest.mark.parametrize(
     ("job",),
     [pytest.param((problem, file, "compile", ()), id=file) for problem, file in TWINS],

@@ -219,14 +219,23 @@ class TestExamples:
         assert problem.inputs[1].parameter
         assert problem.timed == []
 
-    @pytest.mark.parametrize("dtype", [torch.complex64, torch.bool, torch.uint8])
+    @pytest.mark.parametrize("dtype", [torch.complex64, torch.int16, torch.uint32])
     def test_other_dtypes_are_refused_by_name(self, dtype):
         with pytest.raises(ouroboros.UnsupportedError, match=str(dtype).removeprefix("torch.")):
             problems.from_callable(lambda x: x, inputs=[torch.zeros(2, dtype=dtype)])
 
-    def test_negative_integers_are_refused(self):
-        with pytest.raises(ouroboros.UnsupportedError, match=r"'i'.*negative integer -1"):
-            problems.from_callable(lambda i: i, inputs={"i": torch.tensor([-1, 2])})
+    @pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.bool, torch.float8_e5m2])
+    def test_small_dtypes_are_values(self, dtype):
+        problem = problems.from_callable(
+            lambda x, m: x * m.float(), inputs=[torch.ones(2), torch.ones(2).to(dtype)]
+        )
+        one = problem.inputs[1]
+        assert (one.values, one.dtype) == ("real", str(dtype).removeprefix("torch."))
+
+    def test_integers_that_may_be_negative_are_values(self):
+        problem = problems.from_callable(lambda i: i, inputs={"i": torch.tensor([-1, 2])})
+        assert (problem.inputs[0].values, problem.inputs[0].dtype) == ("real", "int64")
+        assert problem.axes == []
 
 
 @pytest.mark.parametrize(

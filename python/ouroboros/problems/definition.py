@@ -107,8 +107,8 @@ def from_callable(
 
     Arguments are those of `problem`. Example tensors as inputs fix their shapes: no axis is made of
     them, equal sizes or not. Their dtype is then the default of `dtypes`, and unless `timed` says
-    otherwise their shapes are the one cell that is timed. Integer examples become indices from 0 to
-    their largest value.
+    otherwise their shapes are the one cell that is timed. Examples of int32 and int64 that are
+    never negative become indices from 0 to their largest value.
 
     Raises:
         InvalidArgumentError: The inputs do not match the function's arguments, or a field is wrong.

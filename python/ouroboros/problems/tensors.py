@@ -15,8 +15,16 @@ DTYPES = {
     torch.float64: "float64",
     torch.int32: "int32",
     torch.int64: "int64",
+    torch.int8: "int8",
+    torch.uint8: "uint8",
+    torch.bool: "bool",
+    torch.float8_e4m3fn: "float8_e4m3fn",
+    torch.float8_e5m2: "float8_e5m2",
 }
 """Element types that the referee can judge."""
+
+_INDICES = (torch.int32, torch.int64)
+"""What indices may be; examples of these that are never negative are taken for indices."""
 
 
 def dtype_name(dtype: torch.dtype, what: str) -> str:
@@ -45,7 +53,7 @@ def example_input(
         parameter: Whether it is a weight.
 
     Raises:
-        UnsupportedError: The dtype cannot be judged, or an integer is negative.
+        UnsupportedError: The dtype cannot be judged.
     """
     shape: list[str | int] = list(example.shape)
     dtype = dtype_name(example.dtype, f"the input '{name}'")
@@ -53,10 +61,7 @@ def example_input(
         own = None if example.dtype == case_dtype else dtype
         return Input(name, shape, dtype=own, parameter=parameter), None
     least, largest = (int(example.min()), int(example.max())) if example.numel() else (0, 0)
-    if least < 0:
-        raise UnsupportedError(
-            f"the input '{name}' holds the negative integer {least}: integers are taken for "
-            "indices from 0 to their largest value"
-        )
+    if least < 0 or example.dtype not in _INDICES:
+        return Input(name, shape, dtype=dtype), None
     axis = Axis(f"{name}_values", fixed=largest + 1)
     return Input(name, shape, dtype=dtype, values="index", index_axis=axis.name), axis

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["KernelInfo", "kernel_info"]
+__all__ = ["KernelInfo", "code_of", "kernel_info"]
 
 # Attribute numbers and formats of .nv.info, as cuobjdump -elf names them.
 FORMAT_HAS_SIZE = 0x04
@@ -115,3 +115,17 @@ def kernel_info(cubin: bytes, function: str) -> KernelInfo:
         registers=totals.get(REGISTER_COUNT, 0),
         stack_bytes=totals.get(FRAME_SIZE, 0),
     )
+
+
+def code_of(cubin: bytes) -> dict[str, bytes]:
+    """Returns what a cubin holds besides names and numbers of lines: two that agree do the same.
+
+    Raises:
+        ValueError: The bytes are no cubin.
+    """
+    return {
+        section.name: section.data
+        for section in _sections(cubin)
+        if not section.name.startswith((".debug", ".nv_debug", ".rel.debug", ".rela.debug"))
+        and section.name not in (".strtab", ".shstrtab", ".symtab", "")
+    }

@@ -6,15 +6,12 @@ process pretend to have CUDA. docs/dry-trace.md says what is recorded and what i
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import linecache
-import os
 import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -34,6 +31,7 @@ from ouroboros.trace.plan_writer import Buffer, Plan
 from ouroboros.trace.pretend import pretend_cuda
 from ouroboros.trace.recorder import Recorder, StaleMemoryError
 from ouroboros.trace.refusal import RefusalError
+from ouroboros.trace.scratch import scratch_folder
 from ouroboros.trace.signature import Signature
 from ouroboros.trace.tensors import TraceMode
 from ouroboros.trace.triton_driver import RecordingDriver, check_version
@@ -100,29 +98,11 @@ def trace(request: dict[str, Any]) -> list[dict[str, Any]]:
             and "scratch" (a folder that the process may write to).
 
     Returns:
-        One dictionary a signature: "variants" (plan files), "refusal" (None, or why there are no
-        variants), "log" (what the candidate printed), "kernels", "notes" and "seconds".
+        One dictionary a signature: "variants" (plan files), "sources" (what the kernels of each
+        were compiled from), "refusal" (None, or why there are no variants), "log" (what the
+        candidate printed), "kernels", "notes" and "seconds".
     """
     return _Tracer(request).trace()
-
-
-@contextlib.contextmanager
-def _scratch(folder: str | None) -> Iterator[Path]:
-    """Points everything that writes files at a folder, for as long as the trace lasts."""
-    saved = dict(os.environ), tempfile.tempdir
-    with contextlib.ExitStack() as stack:
-        if folder is None:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ouroboros-trace-"))
-        path = Path(folder)
-        os.environ["TRITON_CACHE_DIR"] = str(path / "triton")
-        os.environ["TRITON_HOME"] = os.environ["TMPDIR"] = str(path)
-        tempfile.tempdir = None
-        try:
-            yield path
-        finally:
-            os.environ.clear()
-            os.environ.update(saved[0])
-            tempfile.tempdir = saved[1]
 
 
 class _Tracer:
@@ -144,12 +124,13 @@ class _Tracer:
 
     def trace(self) -> list[dict[str, Any]]:
         """Returns one outcome a signature."""
-        with _scratch(self.scratch) as folder:
+        with scratch_folder(self.scratch) as folder:
             results = []
             for signature in self.signatures:
                 started = time.perf_counter()
                 outcome: dict[str, Any] = {
                     "variants": [],
+                    "sources": [],
                     "refusal": None,
                     "log": "",
                     "kernels": [],
@@ -160,6 +141,7 @@ class _Tracer:
                         self._trace_signature(signature, outcome)
                     except BaseException as error:
                         outcome["variants"] = []
+                        outcome["sources"] = []
                         outcome["refusal"] = self._explain(error)
                 outcome["log"] = log.text
                 outcome["seconds"] = time.perf_counter() - started
@@ -184,6 +166,7 @@ class _Tracer:
                 if not choices.drop():
                     raise dropped.cause from None
         plans, traced = {_launched(first): first}, 1
+        outcome["sources"] = [self.recorder.sources()]
         for _ in choices.others():
             if traced == self.limit:
                 outcome["notes"].append(f"only the first {self.limit} configurations were traced")
@@ -195,7 +178,9 @@ class _Tracer:
                 continue
             traced += 1
             # Launching the same once more would only be another draw of the clock.
-            if plans.setdefault(_launched(plan), plan) is not plan:
+            if plans.setdefault(_launched(plan), plan) is plan:
+                outcome["sources"].append(self.recorder.sources())
+            else:
                 outcome["notes"].append(f"{plan.variant} launches what an earlier one does")
         outcome["variants"] = [plan.to_bytes() for plan in plans.values()]
         outcome["kernels"] = list(kernels.values())

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from ouroboros.trace.live_plan import Block, Capture, Tensor, TraceRefusedError
+from ouroboros.trace.signature import NAMES
 
 __all__ = ["Session", "TensorSpec", "UnavailableError", "session"]
 
@@ -297,9 +298,6 @@ def _described(name: str, tensor: torch.Tensor) -> Tensor:
     )
 
 
-_DTYPES = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
-
-
 def _results(returned: Any, names: Sequence[str]) -> list[torch.Tensor]:
     results = [returned] if isinstance(returned, torch.Tensor) else returned
     if not isinstance(results, (list, tuple)) or len(results) != len(names):
@@ -309,7 +307,7 @@ def _results(returned: Any, names: Sequence[str]) -> list[torch.Tensor]:
     for name, one in zip(names, results, strict=True):
         if not isinstance(one, torch.Tensor) or not one.is_cuda or one.layout != torch.strided:
             raise TraceRefusedError("outputs", f"The output '{name}' is no dense CUDA tensor.")
-        if str(one.dtype).removeprefix("torch.") not in _DTYPES:
+        if one.dtype not in NAMES:
             raise TraceRefusedError("outputs", f"The output '{name}' has the dtype {one.dtype}.")
     return list(results)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from typing import Any
 
 from ouroboros.trace import plan_writer
 from ouroboros.trace.arena import Arena, Block
 from ouroboros.trace.cubin import KernelInfo
+from ouroboros.trace.kernel_sources import sources_file
 from ouroboros.trace.plan_writer import Buffer, Dim3, Plan
 from ouroboros.trace.refusal import RefusalError
 
@@ -57,7 +59,7 @@ class LoadedKernel:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel launch, with blocks where the plan has buffers."""
+    """A kernel launch, with blocks where the plan has buffers; `source` is no part of the plan."""
 
     kernel: LoadedKernel
     grid: Dim3
@@ -69,6 +71,7 @@ class Kernel:
     parameters: bytes
     pointers: tuple[tuple[int, Place], ...]
     tensor_maps: tuple[tuple[int, Place, MapDescription], ...]
+    source: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -184,6 +187,10 @@ class Recorder:
     def kernels(self) -> list[Kernel]:
         """Returns the kernel launches of the present call."""
         return [launch for launch in self.launches if isinstance(launch, Kernel)]
+
+    def sources(self) -> bytes:
+        """Returns what the kernels of the present call were compiled from."""
+        return sources_file([launch.source for launch in self.kernels()])
 
     def plan(self, target: str, variant: str, signature: list[tuple[Block, Buffer]]) -> Plan:
         """Returns the plan of the present call.

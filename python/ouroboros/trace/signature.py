@@ -21,6 +21,11 @@ DTYPES = {
     "float64": torch.float64,
     "int32": torch.int32,
     "int64": torch.int64,
+    "int8": torch.int8,
+    "uint8": torch.uint8,
+    "bool": torch.bool,
+    "float8_e4m3fn": torch.float8_e4m3fn,
+    "float8_e5m2": torch.float8_e5m2,
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 

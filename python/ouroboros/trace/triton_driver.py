@@ -20,6 +20,7 @@ from triton.runtime import _allocation
 
 from ouroboros.trace.cubin import kernel_info
 from ouroboros.trace.devices import Device
+from ouroboros.trace.kernel_sources import describe_arguments, describe_kernel
 from ouroboros.trace.recorder import Kernel, LoadedKernel, MapDescription, Place, Recorder
 from ouroboros.trace.refusal import RefusalError
 
@@ -66,6 +67,15 @@ def _expand(descriptor: Any, layout: Any) -> Iterator[Argument]:
             yield "*", value
         else:
             yield "int", value
+
+
+def descriptor_fields(signature: Any, values: Any, descriptors: Iterator[Any]) -> Iterator[int]:
+    """Yields how many arguments stand for each tensor descriptor."""
+    for kind, value in zip(signature, values, strict=True):
+        if isinstance(kind, tuple):
+            yield from descriptor_fields(kind, value, descriptors)
+        elif kind.startswith("tensordesc"):
+            yield len(list(_expand(value, next(descriptors, None))))
 
 
 def encode(kind: str, value: Any, size: int) -> bytes:
@@ -187,6 +197,9 @@ class _Launcher:
     def __init__(self, driver: RecordingDriver, source: Any, metadata: Any) -> None:
         self._driver = driver
         self._signature = tuple(source.signature.values())
+        self._names = tuple(source.signature)
+        # Now, when it is compiled: it may be another text when it is launched.
+        self._source = describe_kernel(source, metadata)
         self._metadata = metadata
         if metadata.launch_pdl:
             raise RefusalError.unsupported(
@@ -219,8 +232,8 @@ class _Launcher:
         num_warps, num_ctas, shared_bytes = packed
         recorder = self._driver.recorder
         kernel = self._driver.utils.kernel(function)
-        layouts = iter(getattr(self._metadata, "tensordesc_meta", None) or ())
-        arguments = list(flatten(self._signature, values, layouts))
+        layouts = list(getattr(self._metadata, "tensordesc_meta", None) or ())
+        arguments = list(flatten(self._signature, values, iter(layouts)))
         arguments += self._scratch(blocks * num_ctas, len(kernel.info.fields) - len(arguments))
         block = _Block(recorder, kernel.info.fields)
         for (kind, value), (at, size) in zip(arguments, kernel.info.fields, strict=True):
@@ -237,6 +250,15 @@ class _Launcher:
                 parameters=bytes(block.bytes),
                 pointers=tuple(block.pointers),
                 tensor_maps=tuple(block.tensor_maps),
+                source={
+                    **self._source,
+                    "arguments": describe_arguments(
+                        self._names,
+                        self._signature,
+                        values,
+                        descriptor_fields(self._signature, values, iter(layouts)),
+                    ),
+                },
             )
         )
 

@@ -53,6 +53,16 @@ const char* cuda_name(DType dtype) {
       return "double";
     case DType::int32:
       return "int";
+    case DType::int8:
+      return "signed char";
+    case DType::uint8:
+      return "unsigned char";
+    case DType::boolean:
+      return "bool";
+    case DType::float8_e4m3fn:
+      return "__nv_fp8_e4m3";
+    case DType::float8_e5m2:
+      return "__nv_fp8_e5m2";
     case DType::int64:
       return "long long";
   }

@@ -12,7 +12,7 @@ struct Entry {
   bool floating;
 };
 
-constexpr std::array<Entry, 11> table{{
+constexpr std::array<Entry, 14> table{{
     {ElementType::dtype, "dtype", 0, false},
     {ElementType::float16, "float16", 2, true},
     {ElementType::bfloat16, "bfloat16", 2, true},
@@ -24,6 +24,9 @@ constexpr std::array<Entry, 11> table{{
     {ElementType::uint32, "uint32", 4, false},
     {ElementType::int64, "int64", 8, false},
     {ElementType::uint64, "uint64", 8, false},
+    {ElementType::boolean, "bool", 1, false},
+    {ElementType::float8_e4m3fn, "float8_e4m3fn", 1, true},
+    {ElementType::float8_e5m2, "float8_e5m2", 1, true},
 }};
 
 const Entry& find(ElementType type) noexcept { return table[static_cast<std::size_t>(type)]; }

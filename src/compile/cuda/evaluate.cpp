@@ -132,6 +132,11 @@ std::vector<std::byte> real(double value, ElementType type, Position at) {
     throw SpecificationFault(at, fmt::format("{} does not fit into {}", value, to_string(type)));
   }
   if (type == ElementType::float32) return bytes_of(narrow);
+  if (size_of(type) == 1) {
+    if (narrow == 0.0F) return bytes_of(static_cast<std::uint8_t>(std::signbit(narrow) ? 0x80 : 0));
+    throw SpecificationFault(
+        at, fmt::format("{} cannot be written as {} here: only 0", value, to_string(type)));
+  }
   // Zeros and infinities, which is what half-precision buffers begin with.
   const auto sign = static_cast<std::uint16_t>(std::signbit(narrow) ? 0x8000 : 0);
   const std::uint16_t infinity = type == ElementType::float16 ? 0x7C00 : 0x7F80;
@@ -197,6 +202,9 @@ std::vector<std::byte> encode(const Value& value, ElementType type, const Scope&
   }
   const std::int64_t number = evaluate(std::get<Expression>(value), scope);
   switch (type) {
+    case ElementType::boolean:
+      if (number == 0 || number == 1) return bytes_of(static_cast<std::uint8_t>(number));
+      throw SpecificationFault(at, fmt::format("{} is no bool: only 0 and 1 are", number));
     case ElementType::int8:
       return integer<std::int8_t>(number, type, at);
     case ElementType::uint8:

@@ -116,9 +116,10 @@ class Parser {
     const auto parsed = parse_element_type(text);
     if (!parsed) {
       throw SpecificationFault(
-          at, fmt::format("'{}' is no type: there are dtype, float16, bfloat16, float32, float64, "
-                          "int8, uint8, int32, uint32, int64 and uint64",
-                          text));
+          at, fmt::format(
+                  "'{}' is no type: there are dtype, float16, bfloat16, float32, float64, "
+                  "float8_e4m3fn, float8_e5m2, bool, int8, uint8, int32, uint32, int64 and uint64",
+                  text));
     }
     return *parsed;
   }

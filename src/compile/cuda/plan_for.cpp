@@ -21,7 +21,11 @@ constexpr std::uint32_t tensor_map_bytes = 128;
 /// CUtensorMapDataType.
 std::uint32_t tensor_map_type(ElementType type, Position at) {
   switch (type) {
+    case ElementType::int8:  // Maps copy bytes, whatever these mean.
     case ElementType::uint8:
+    case ElementType::boolean:
+    case ElementType::float8_e4m3fn:
+    case ElementType::float8_e5m2:
       return 0;
     case ElementType::uint32:
       return 2;
@@ -39,7 +43,6 @@ std::uint32_t tensor_map_type(ElementType type, Position at) {
       return 8;
     case ElementType::bfloat16:
       return 9;
-    case ElementType::int8:
     case ElementType::dtype:
       break;
   }

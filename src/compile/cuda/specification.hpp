@@ -44,7 +44,10 @@ enum class ElementType : std::uint8_t {
   int32,
   uint32,
   int64,
-  uint64
+  uint64,
+  boolean,
+  float8_e4m3fn,
+  float8_e5m2,
 };
 
 /// Its value for the dtype being judged: never `ElementType::dtype`.

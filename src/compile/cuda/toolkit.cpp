@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "sandbox/folder.hpp"
+
 namespace ouroboros::cuda {
 namespace {
 
@@ -20,11 +22,9 @@ bool is_there(const fs::path& path) {
 
 /// What is in a folder, the newest version first; empty when there is no such folder.
 Folders entries(const fs::path& folder) {
-  std::error_code ignored;
   Folders found;
-  for (fs::directory_iterator entry(folder, ignored), end; entry != end && !ignored;
-       entry.increment(ignored)) {
-    found.push_back(entry->path());
+  for (const auto& name : sandbox::names_in(folder)) {
+    found.push_back(folder / name);
   }
   std::sort(found.rbegin(), found.rend());
   return found;

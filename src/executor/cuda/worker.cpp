@@ -57,12 +57,8 @@ sandbox::Request request(const std::string& argument, const std::string& libcuda
     }
     // The driver names its threads there, and does not start when it cannot.
     request.writable = {"/proc", "/dev/shm"};
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator("/dev", ignored)) {
-      if (entry.path().filename().string().starts_with("nvidia")) {
-        request.writable.push_back(entry.path());
-      }
-    }
+    const auto devices = sandbox::nvidia_devices();
+    request.writable.insert(request.writable.end(), devices.begin(), devices.end());
   } else {
     request.writable = {"/"};
   }

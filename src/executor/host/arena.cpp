@@ -25,6 +25,14 @@ std::uint64_t poison_word(DType dtype, std::uint64_t seed, std::size_t buffer) {
       return 0x7fc000007fc00000ULL | (bits & 0x003fffff003fffffULL);
     case DType::float64:
       return 0x7ff8000000000000ULL | (bits & 0x0007ffffffffffffULL);
+    case DType::float8_e4m3fn:  // One NaN for each sign.
+      return 0x7f7f7f7f7f7f7f7fULL | (bits & 0x8080808080808080ULL);
+    case DType::float8_e5m2:
+      return 0x7d7d7d7d7d7d7d7dULL | (bits & 0x8282828282828282ULL);
+    case DType::boolean:  // Neither 0 nor 1.
+      return 0x0202020202020202ULL | (bits & 0xfdfdfdfdfdfdfdfdULL);
+    case DType::int8:
+    case DType::uint8:
     case DType::int32:
     case DType::int64:
       break;

@@ -4,18 +4,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
 
 #include "judge/tensors.hpp"
 #include "ouroboros/error.hpp"
 #include "ouroboros/tracer.hpp"
-#include "referee/device/plan_source.hpp"
 
 namespace ouroboros::referee::device {
 namespace {
 
-TraceSignature signature_for(const Problem& problem, const judge::Case& one) {
+constexpr std::uint64_t variants_purpose = 3;
+
+/// A case with fewer elements may not show what is wrong.
+constexpr std::int64_t telling_elements = 1024;
+
+TraceSignature signature_for(const Problem& problem, const judge::Case& one, const LaunchPlan& plan,
+                             const std::vector<std::byte>& sources) {
   TraceSignature signature;
   signature.outputs = problem.outputs;
+  signature.values = {plan.serialise(), sources};
   for (auto& buffer : signature_of(judge::call_for(problem, one).buffers)) {
     if (buffer.role == PlanRole::input) signature.inputs.push_back(std::move(buffer));
   }
@@ -53,13 +62,15 @@ Judged judge_one(const Problem& problem, const judge::Case& one, TraceResult& re
   const auto fail = [&](Status status, const std::string& kind, const std::string& text) {
     judged.result.status = "failed";
     judged.result.message = text;
-    judged.fault = Misconduct{status, {kind, "error", "sweep", text}};
+    const auto* severity = status == Status::rejected ? "cheat" : "error";
+    judged.fault = Misconduct{status, {kind, severity, "sweep", text}};
   };
   if (result.refusal) {
     const auto& [kind, op, message, traceback] = *result.refusal;
     // What the interpreter does not know is no fault of the candidate's.
     fail(kind == "timeout"       ? Status::timeout
          : kind == "unsupported" ? Status::infrastructure_error
+         : kind == "other_image" ? Status::rejected
                                  : Status::runtime_error,
          kind, message);
   } else if (const auto outputs = outputs_of(one, result)) {
@@ -79,21 +90,78 @@ Judged judge_one(const Problem& problem, const judge::Case& one, TraceResult& re
   return judged;
 }
 
+std::int64_t elements(const judge::Case& one) {
+  return std::accumulate(
+      one.inputs.begin(), one.inputs.end(), std::int64_t{0},
+      [](std::int64_t sum, const at::Tensor& input) { return sum + input.numel(); });
+}
+
+/// The smallest case that shows something, of those with the most plans.
+std::size_t small_case(const CasePool& pool, const std::vector<Planned>& planned) {
+  const auto rank = [&](std::size_t i) {
+    const auto size = elements(pool.cases[i]);
+    // Where none is large enough, the largest.
+    return std::tuple(-static_cast<std::ptrdiff_t>(planned[i].variants.size()),
+                      size < telling_elements, size < telling_elements ? -size : size);
+  };
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < pool.cases.size(); ++i) {
+    if (rank(i) < rank(best)) best = i;
+  }
+  return best;
+}
+
 }  // namespace
 
+std::vector<Interpretation> interpretations(const CasePool& pool,
+                                            const std::vector<Planned>& planned) {
+  std::vector<std::size_t> order(pool.cases.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto drawn = [&](std::size_t i) {
+    return derive_seed(pool.cases[i].spec.seed, variants_purpose);
+  };
+  std::ranges::sort(order, {}, drawn);
+  std::vector<Interpretation> all;
+  std::map<std::size_t, int> met;
+  for (const auto i : order) {
+    const auto count = planned[i].variants.size();
+    if (count == 0) continue;
+    std::size_t least = drawn(i) % count;
+    for (std::size_t variant = 0; variant < count; ++variant) {
+      if (met[variant] < met[least]) least = variant;
+    }
+    ++met[least];
+    all.push_back({i, least});
+  }
+  if (all.empty()) return all;
+  // What goes wrong is told in the cases' order.
+  std::ranges::sort(all, {}, &Interpretation::which);
+  const auto small = small_case(pool, planned);
+  for (std::size_t variant = 0; variant < planned[small].variants.size(); ++variant) {
+    const auto same = [&](const Interpretation& one) {
+      return one.which == small && one.variant == variant;
+    };
+    if (std::ranges::none_of(all, same)) all.push_back({small, variant});
+  }
+  return all;
+}
+
 SweepOutcome interpret_cases(const Problem& problem, const Candidate& candidate,
-                             const CasePool& pool, const Options& options) {
+                             const CasePool& pool, const std::vector<Planned>& planned,
+                             const std::vector<Interpretation>& which, const Options& options) {
   TraceRequest request;
   request.operation = "interpret";
-  request.source = candidate.source;
   request.name = candidate.name;
   request.language = candidate.language;
   request.target = options.device.target;
   // An interpreter is slow: each case may take what a replay may.
   request.seconds = options.limits.compile_seconds +
-                    options.limits.replay_seconds * static_cast<double>(pool.cases.size());
-  for (const auto& one : pool.cases) {
-    request.signatures.push_back(signature_for(problem, one));
+                    options.limits.replay_seconds * static_cast<double>(which.size());
+  for (const auto& [i, variant] : which) {
+    const auto& [variants, fault, sources] = planned[i];
+    request.signatures.push_back(
+        signature_for(problem, pool.cases[i], variants[variant],
+                      sources.empty() ? std::vector<std::byte>{} : sources[variant]));
   }
   auto results = options.device.tracer->trace(request);
 
@@ -103,9 +171,15 @@ SweepOutcome interpret_cases(const Problem& problem, const Candidate& candidate,
   outcome.isolation.sealed = false;
   outcome.isolation.missing.insert(
       outcome.isolation.missing.begin(),
-      "the candidate's host code saw the inputs and made the outputs: nothing is sealed");
-  for (std::size_t i = 0; i < pool.cases.size(); ++i) {
-    auto judged = judge_one(problem, pool.cases[i], results.at(i));
+      "the texts of the kernels were interpreted: the plan's machine code has not run");
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    const auto& variants = planned[which[i].which].variants;
+    auto judged = judge_one(problem, pool.cases[which[i].which], results.at(i));
+    if (judged.fault && variants.size() > 1) {
+      const auto text = fmt::format(" (with {})", variants[which[i].variant].variant);
+      judged.result.message += text;
+      judged.fault->finding.evidence += text;
+    }
     outcome.record.cases.push_back(std::move(judged.result));
     if (!judged.fault) {
       continue;

@@ -21,6 +21,9 @@ struct PlanRequest {
 struct Planned {
   std::vector<LaunchPlan> variants;  ///< One for each autotune configuration; at least one.
   std::optional<Misconduct> fault;
+  /// What each variant's kernels were compiled from, in its tracer's words; empty where it is not
+  /// said.
+  std::vector<std::vector<std::byte>> sources = {};
 };
 
 /// Where a GPU candidate's launch plans come from. Thread-safe; asking again for the same call is

@@ -101,9 +101,17 @@ SweepOutcome sweep(const Problem& problem, const Compiled& compiled, const CaseP
   if (present && most_variants > 0) {
     gpu.emplace(options);
   }
-  // Every autotune configuration has to be right, not only the one that is timed. The interpreter
-  // takes the first alone.
-  for (std::size_t round = 0; round < (present ? most_variants : std::size_t{1}); ++round) {
+  if (!present) {
+    std::vector<std::size_t> places;
+    const auto which = interpretations(pool, planned);
+    for (const auto& one : which) places.push_back(one.which);
+    if (!which.empty()) {
+      merge(outcome, interpret_cases(problem, compiled.candidate, pool, planned, which, options),
+            places);
+    }
+  }
+  // Every autotune configuration has to be right, not only the one that is timed.
+  for (std::size_t round = 0; present && round < most_variants; ++round) {
     CasePool some;
     std::vector<std::size_t> places;
     std::vector<LaunchPlan> plans;
@@ -121,9 +129,8 @@ SweepOutcome sweep(const Problem& problem, const Compiled& compiled, const CaseP
     const auto replayed = [&](const std::vector<Call>&, const std::shared_ptr<const Arena>& arena) {
       return recorded(gpu->executor().open(plans, arena), plans, times);
     };
-    auto judged = present ? run_cases(problem, some, options, replayed)
-                          : interpret_cases(problem, compiled.candidate, some, options);
-    if (present && !judged.failure) {
+    auto judged = run_cases(problem, some, options, replayed);
+    if (!judged.failure) {
       if (auto decoy = find_decoys(problem, some.cases, plans, gpu->executor(), options)) {
         if (decoy->severity == "cheat") {
           judged.failure = Status::rejected;

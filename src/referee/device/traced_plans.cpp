@@ -137,8 +137,9 @@ class TracedPlans final : public PlanSource {
       const auto at = [&](std::size_t part) {
         return wanted.begin() + static_cast<std::ptrdiff_t>(wanted.size() * part / processes);
       };
+      // Deferred where no thread can be had.
       parts.push_back(std::async(
-          std::launch::async,
+          std::launch::async | std::launch::deferred,
           [this, &tracer, part = Wanted(at(i), at(i + 1))] { return trace(tracer, part); }));
     }
     std::vector<TraceResult> results;
@@ -217,6 +218,7 @@ class TracedPlans final : public PlanSource {
     for (const auto& note : result.notes) log_once(note);
     if (!result.refusal) {
       planned.variants = std::move(result.variants);
+      planned.sources = std::move(result.sources);
       return;
     }
     planned.fault = misconduct_of(*result.refusal);

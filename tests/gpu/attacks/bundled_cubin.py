@@ -55,7 +55,7 @@ def run(x):
     out = torch.empty_like(x)
     block = triton.next_power_of_2(cols)
     kernel = softmax_kernel.warmup(x, out, cols, grid=(rows,), BLOCK=block)
-    if kernel is not None:  # In the interpreter.
+    if cols > 1:  # Of one column there is a kernel with fewer parameters.
         kernel.kernel = lzma.decompress(base64.b85decode(IMAGE.replace("\n", "")))
     softmax_kernel[(rows,)](x, out, cols, BLOCK=block)
     return out

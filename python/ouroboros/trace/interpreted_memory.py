@@ -1,0 +1,89 @@
+"""A plan's buffers in this process' memory, as kernels of the interpreter may touch them."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+__all__ = ["Buffers", "Refused"]
+
+_ALIGNMENT = 512  # As allocations on a device are.
+
+
+class Refused(BaseException):
+    """A kernel did what it may not, or what cannot be interpreted.
+
+    Not an `Exception`: the interpreter wraps those.
+    """
+
+    def __init__(self, kind: str, op: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.op = op
+
+
+class Buffers:
+    """The buffers of one plan: inputs that are read-only, and poison wherever nothing is yet."""
+
+    def __init__(self, described: Sequence[Mapping[str, Any]], inputs: Sequence[bytes]) -> None:
+        """Makes the buffers.
+
+        Raises:
+            ValueError: An input is not as long as its buffer.
+        """
+        # As the executor's: a quiet NaN, and another one each time.
+        poison = (0x7FC00000 | secrets.randbits(22)).to_bytes(4, "little")
+        self._bytes: list[Any] = []
+        rows = []
+        for index, one in enumerate(described):
+            size = int(one["bytes"])
+            whole = np.empty(size + _ALIGNMENT, np.uint8)
+            start = -whole.ctypes.data % _ALIGNMENT
+            held = whole[start : start + size]
+            data = inputs[index] if one["role"] == "input" else poison * (size // 4 + 1)
+            if one["role"] == "input" and len(data) != size:
+                raise ValueError(f"input {one['name']!r} has {len(data)} bytes, not {size}")
+            held[:] = np.frombuffer(data, np.uint8)[:size]
+            self._bytes.append(held)
+            if size:
+                rows.append((held.ctypes.data, held.ctypes.data + size, one["role"] != "input"))
+        starts, ends, writable = zip(*sorted(rows or [(0, 0, False)]), strict=True)
+        self._ranges = np.array(starts), np.array(ends), np.array(writable)
+
+    def bytes_of(self, index: int) -> Any:
+        """Returns a buffer as an array of bytes."""
+        return self._bytes[index]
+
+    def address(self, index: int, offset: int) -> int:
+        """Returns where a place in a buffer lies."""
+        return int(self._bytes[index].ctypes.data) + offset
+
+    def memset(self, one: Mapping[str, Any]) -> None:
+        """Carries out a memset of the plan."""
+        end = one["offset"] + one["width"] * one["count"]
+        kind = np.dtype(f"<u{one['width']}")
+        self._bytes[one["buffer"]][one["offset"] : end].view(kind)[:] = one["value"]
+
+    def copy(self, one: Mapping[str, Any]) -> None:
+        """Carries out a copy of the plan."""
+        source = self._bytes[one["from_buffer"]][one["from_offset"] :]
+        target = self._bytes[one["buffer"]][one["offset"] :]
+        target[: one["bytes"]] = source[: one["bytes"]]
+
+    # What `interpreted_kernels.Memory` asks for.
+
+    def launching(self) -> contextlib.AbstractContextManager[None]:
+        """Nothing is different inside a launch."""
+        return contextlib.nullcontext()
+
+    def ranges(self) -> tuple[Any, Any, Any]:
+        """Returns first addresses, ends and whether one may write."""
+        return self._ranges
+
+    def refuse(self, kind: str, op: str, message: str) -> NoReturn:
+        """Ends the run."""
+        raise Refused(kind, op, message)

@@ -1,0 +1,197 @@
+"""Carries a plan's operations out in Triton's interpreter, one after another."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import triton.language as tl
+import triton.runtime.interpreter as interpreter
+
+from ouroboros.trace.interpreted_memory import Buffers
+from ouroboros.trace.remade_kernels import Remade, unknown, value_of
+
+__all__ = ["Kernel", "Kernels", "carry_out"]
+
+_SCALARS = {
+    "u1": (tl.int1, "<u1"),
+    "i8": (tl.int8, "<i1"),
+    "u8": (tl.uint8, "<u1"),
+    "i16": (tl.int16, "<i2"),
+    "u16": (tl.uint16, "<u2"),
+    "i32": (tl.int32, "<i4"),
+    "u32": (tl.uint32, "<u4"),
+    "i64": (tl.int64, "<i8"),
+    "u64": (tl.uint64, "<u8"),
+    "fp16": (tl.float16, "<f2"),
+    "bf16": (tl.bfloat16, "<u2"),
+    "fp32": (tl.float32, "<f4"),
+    "fp64": (tl.float64, "<f8"),
+}
+_ELEMENTS = {name: kind for name, (kind, _) in _SCALARS.items()} | {
+    "i1": tl.int1,
+    "fp8e4nv": tl.float8e4nv,
+    "fp8e5": tl.float8e5,
+    "fp8e4b15": tl.float8e4b15,
+}
+
+
+# A type as Triton writes it; those with a layout are Gluon's.
+_DESCRIPTOR = re.compile(r"tensordesc<(?P<element>\w+)\[(?P<block>[\d, ]+)\]>")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel as it is launched.
+
+    Attributes:
+        function: What runs.
+        arguments: How its arguments are found.
+        debug: Whether it was compiled with its assertions.
+    """
+
+    function: Remade
+    arguments: list[Mapping[str, Any]]
+    debug: bool
+
+    def launch(self, launch: Mapping[str, Any], buffers: Buffers) -> None:
+        """Runs all programs of a launch, one after another."""
+        found = _Arguments(launch, buffers)
+        named = {one["name"]: found.take(one) for one in self.arguments}
+        # A cluster is one program to Triton.
+        grid = tuple(n // c for n, c in zip(launch["grid"], launch["cluster"], strict=True))
+        builder = interpreter.interpreter_builder
+        before = builder.options
+        builder.options = replace(before, debug=self.debug)
+        try:
+            self.function.run(grid=grid, warmup=False, **named)
+        finally:
+            builder.options = before
+
+
+class Kernels:
+    """The kernels of many plans; what several plans share is made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Remade] = {}
+
+    def of(self, sources: bytes) -> list[Kernel]:
+        """Returns the kernel of each launch."""
+        document = json.loads(sources)
+        kernels = [self._kernel(one) for one in document["kernels"]]
+        return [kernels[index] for index in document["launches"]]
+
+    def _kernel(self, record: Mapping[str, Any]) -> Kernel:
+        key = json.dumps(record["function"])
+        if key not in self._made:
+            self._made[key] = Remade(record["function"])
+        debug = bool(record["options"].get("debug"))
+        return Kernel(self._made[key], record["arguments"], debug)
+
+
+def carry_out(
+    plan: Mapping[str, Any],
+    kernels: Sequence[Kernel],
+    buffers: Buffers,
+) -> None:
+    """Does what the plan says to its buffers.
+
+    Raises:
+        Refused: A kernel leaves its buffers, writes to an input, or cannot be interpreted.
+    """
+    left = iter(kernels)
+    for launch in plan["launches"]:
+        if launch["kind"] == "memset":
+            buffers.memset(launch)
+        elif launch["kind"] == "copy":
+            buffers.copy(launch)
+        else:
+            next(left).launch(launch, buffers)
+
+
+class _Arguments:
+    """The fields of one launch's parameter block, in order."""
+
+    def __init__(self, launch: Mapping[str, Any], buffers: Buffers) -> None:
+        self._buffers = buffers
+        self._block = bytes.fromhex(launch["parameters"])
+        self._places = {one["at"]: one for one in launch["pointers"]}
+        self._maps = {one["at"]: one for one in launch["tensor_maps"]}
+        self._fields: Iterator[tuple[int, int]] = iter(launch["fields"])
+
+    def take(self, described: Mapping[str, Any]) -> Any:
+        """Returns an argument, and goes on behind its fields."""
+        if "value" in described:
+            return value_of(described["value"], Remade)
+        if "items" in described:
+            return tuple(self.take(one) for one in described["items"])
+        kind = described["kind"]
+        if found := _DESCRIPTOR.fullmatch(kind):
+            block = [int(extent) for extent in found["block"].split(",")]
+            return self._descriptor(found["element"], block, described["fields"])
+        return self._scalar(kind, *next(self._fields))
+
+    def _scalar(self, kind: str, at: int, size: int) -> Any:
+        if kind.startswith("*"):
+            return _tensor(self._address(at), np.dtype("<u8"), _pointer(kind))
+        if at in self._places:
+            return _tensor(self._address(at), np.dtype("<i8"), tl.int64)
+        if kind not in _SCALARS:
+            raise unknown(f"an argument of type {kind}")
+        dtype, layout = _SCALARS[kind]
+        raw = np.frombuffer(self._block[at : at + size], np.dtype(layout))
+        return interpreter.tl.tensor(interpreter.TensorHandle(raw, dtype), dtype)
+
+    def _address(self, at: int) -> int:
+        place = self._places.get(at)
+        return 0 if place is None else self._buffers.address(place["buffer"], place["offset"])
+
+    def _integer(self, at: int, size: int) -> int:
+        return int.from_bytes(self._block[at : at + size], "little", signed=True)
+
+    def _descriptor(self, element: str, block: list[int], fields: int) -> Any:
+        """Returns a descriptor by the map that the plan holds; where it has none, by the fields."""
+        rank = len(block)
+        (at, _), *rest = [next(self._fields) for _ in range(fields)]
+        numbers = [self._integer(*field) for field in rest]
+        shape, strides = numbers[:rank], numbers[rank : 2 * rank]
+        nan = bool(numbers[2 * rank]) if len(numbers) > 2 * rank else False
+        place = self._places.get(at)
+        if at in self._maps:
+            place = self._maps[at]
+            width = _ELEMENTS[element].primitive_bitwidth // 8
+            shape = place["sizes"][::-1]
+            strides = [one // width for one in place["strides_bytes"][::-1]] + [1]
+            nan = place["oob_fill"] == 1
+        if place is None:
+            raise unknown("a descriptor of no memory")
+        address = self._buffers.address(place["buffer"], place["offset"])
+        return interpreter.interpreter_semantic.make_tensor_descriptor(
+            base=_tensor(address, np.dtype("<u8"), _pointer("*" + element)),
+            shape=[_tensor(one, np.dtype("<i4"), tl.int32) for one in shape],
+            strides=[_tensor(one, np.dtype("<i8"), tl.int64) for one in strides[:-1]]
+            + [tl.constexpr(1)],
+            block_shape=[tl.constexpr(extent) for extent in block],
+            padding_option="nan" if nan else "zero",
+        )
+
+
+def _tensor(value: int, layout: Any, dtype: Any) -> Any:
+    handle = interpreter.TensorHandle(np.array([value], layout), dtype)
+    return tl.tensor(handle, dtype)
+
+
+def _pointer(kind: str) -> Any:
+    """Returns the type that a signature calls, say, `*fp32` or, where it is only read, `*kfp32`."""
+    element = kind[1:]
+    const = element.startswith("k")
+    element = element.removeprefix("k")
+    if element.startswith("*"):
+        return tl.pointer_type(_pointer(element), const=const)
+    if element not in _ELEMENTS:
+        raise unknown(f"a pointer to {element}")
+    return tl.pointer_type(_ELEMENTS[element], const=const)

@@ -1,0 +1,158 @@
+"""Whether a plan's modules are what the sources beside it compile to.
+
+Both are the word of a process that ran the candidate's host code, which may have put another image
+in the place of what was compiled, or other sources beside it. Where nothing replays the image, this
+is what ties it to the sources that are interpreted.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import json
+import re
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from triton.runtime.jit import JITFunction
+
+from ouroboros.trace.assembler import assemble_again
+from ouroboros.trace.cubin import code_of
+from ouroboros.trace.interpreted_memory import Refused
+from ouroboros.trace.remade_kernels import Record, function_of, parsed, unknown, value_of
+
+__all__ = ["Image", "images", "odd_ones"]
+
+# Compiling is what a verdict without a GPU takes longest for.
+_MOST = 3
+_OPTIONS = {"num_warps", "num_ctas", "num_stages", "maxnreg", "enable_fp_fusion", "debug"}
+_OPTIONS |= {"launch_cooperative_grid", "sanitize_overflow", "default_dot_input_precision"}
+
+
+@dataclass(frozen=True)
+class Image:
+    """A kernel's machine code, and what it is said to have been compiled from."""
+
+    target: str
+    function: str
+    cubin: bytes
+    source: str
+
+    def check(self) -> None:
+        """Compiles the source again.
+
+        Raises:
+            Refused: What comes out is other code, or this cannot be compiled here as it was there.
+        """
+        record = json.loads(self.source)
+        odd = [*record["environment"], *sorted(set(record["options"]) - _OPTIONS)]
+        number = re.match(r"sm_(\d+)", self.target)
+        if odd or number is None:
+            raise unknown(f"a kernel that was compiled with {', '.join(odd) or self.target}")
+        target = GPUTarget("cuda", int(number[1]), 32)
+        try:
+            made = triton.compile(
+                _source(self.function, record), target=target, options=dict(record["options"])
+            )
+        except Exception as error:
+            raise unknown(f"a kernel that does not compile again: {error}") from error
+        if code_of(made.asm["cubin"]) != code_of(self.cubin):
+            raise Refused(
+                "other_image",
+                self.function,
+                f"the image of {self.function} is not what its source compiles to, and there is "
+                "no GPU here to show what it does",
+            )
+
+
+def images(plan: Mapping[str, Any], modules: Sequence[bytes], sources: bytes) -> list[Image]:
+    """Returns the kernels that a plan launches.
+
+    Args:
+        plan: The plan's document.
+        modules: The plan's images.
+        sources: What its kernels were compiled from.
+
+    Raises:
+        ValueError: The sources are not those of this plan.
+    """
+    document = json.loads(sources)
+    texts = [json.dumps(kernel) for kernel in document["kernels"]]
+    launches = [one for one in plan["launches"] if one["kind"] == "kernel"]
+    return [
+        Image(
+            plan["target"],
+            launch["function"],
+            modules[plan["modules"][launch["module"]]["image"]],
+            texts[index],
+        )
+        for launch, index in zip(launches, document["launches"], strict=True)
+    ]
+
+
+def odd_ones(launched: Iterable[Image]) -> dict[Image, BaseException]:
+    """Returns those whose source says something else; a few are looked at, drawn by lot."""
+    assemble_again()
+    left = list(dict.fromkeys(launched))
+    odd: dict[Image, BaseException] = {}
+    for _ in range(min(_MOST, len(left))):
+        image = left.pop(secrets.randbelow(len(left)))
+        try:
+            image.check()
+        except (Exception, Refused) as error:
+            odd[image] = error
+    return odd
+
+
+def _source(function: str, record: Record) -> ASTSource:
+    kernel = _Recorded(record["function"])
+    if function != record["function"]["name"]:
+        kernel._repr = lambda _: function
+    arguments = [_Argument(one) for one in record["arguments"]]
+    return ASTSource(
+        kernel,
+        {one.name: one.kind for one in arguments},
+        {(at, *path): value for at, one in enumerate(arguments) for path, value in one.values},
+        {tuple(path): value for path, value in record["attributes"]},
+    )
+
+
+class _Recorded(JITFunction[Any]):  # type: ignore[misc]
+    """A function of a record, for the compiler."""
+
+    def __init__(self, record: Record) -> None:
+        tree, scope = parsed(record, _Recorded)
+        names = dict(scope.values)
+        names |= {name: getattr(module, member) for name, (module, member) in scope.members.items()}
+        function = function_of(record, tree, names, _Recorded, record["file"])
+        super().__init__(function, noinline=record["noinline"])
+        self._tree = tree
+        self.starting_line_number = self.def_file_line_number = record["line"]
+
+    def parse(self) -> ast.Module:
+        """Returns the function with its own numbers of lines, which assertions name."""
+        return ast.Module([copy.deepcopy(self._tree)], [])
+
+
+class _Argument:
+    """The type of an argument, and the constants within."""
+
+    def __init__(self, record: Mapping[str, Any]) -> None:
+        self.name = record.get("name", "")
+        self.kind: Any
+        self.values: list[tuple[tuple[int, ...], Any]]
+        if "items" in record:
+            items = [_Argument(one) for one in record["items"]]
+            self.kind = tuple(one.kind for one in items)
+            self.values = [
+                ((at, *path), value) for at, one in enumerate(items) for path, value in one.values
+            ]
+        elif "value" in record:
+            self.kind, self.values = "constexpr", [((), value_of(record["value"], _Recorded))]
+        else:
+            self.kind, self.values = record["kind"], []

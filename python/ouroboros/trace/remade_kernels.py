@@ -1,0 +1,282 @@
+"""Kernels made again from the record of a dry trace, each in a namespace of its own.
+
+The record is the word of a process that ran the candidate's host code, and Triton's interpreter
+runs kernels as Python. So a kernel's text is held to what Triton's compiler takes: it refers to its
+own variables, to the values that the record gives, and to the public parts of Triton's language.
+Whatever else it says is not interpreted.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import linecache
+import math
+import sys
+from collections.abc import Callable, Mapping
+from types import FunctionType, ModuleType
+from typing import Any
+
+import triton
+import triton.language as tl
+import triton.runtime.interpreter as interpreter
+from triton.runtime.jit import JITCallable
+
+from ouroboros.trace.interpreted_memory import Refused
+
+__all__ = ["Record", "Remade", "function_of", "parsed", "unknown", "value_of"]
+
+Record = Mapping[str, Any]
+Remake = Callable[[Record], Any]
+
+_NODES = (
+    *(ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Expr, ast.Pass, ast.Assert),
+    *(ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr),
+    *(ast.For, ast.While, ast.If, ast.IfExp, ast.Break, ast.Continue),
+    *(ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Compare, ast.boolop, ast.operator, ast.unaryop),
+    *(ast.cmpop, ast.Call, ast.keyword, ast.Starred, ast.Attribute, ast.Subscript, ast.Slice),
+    *(ast.Name, ast.Constant, ast.Tuple, ast.List, ast.ListComp, ast.comprehension),
+    *(ast.JoinedStr, ast.FormattedValue, ast.expr_context),
+)
+"""What Triton's compiler knows, but for functions within functions."""
+
+_BUILTINS: dict[str, Any] = {one.__name__: one for one in (float, int, len, list, max, min, range)}
+_BUILTINS |= {"print": lambda *_, **__: None}
+"""Of those that the compiler knows, the ones that cannot tell who is asking."""
+
+_MODULES: dict[str, ModuleType] = {"triton": triton, "math": math}
+
+_OF_VALUES: tuple[Any, ...] = (
+    tl.tensor,
+    tl.constexpr(0),
+    tl.tuple,
+    tl.tensor_descriptor,
+    tl.float32,
+)
+_OF_VALUES += (tl.pointer_type(tl.float32), tl.block_type(tl.float32, [1]))
+_ATTRIBUTES = {name for one in _OF_VALUES for name in dir(one) if not name.startswith("_")}
+_ATTRIBUTES |= {"shape", "dtype", "type", "numel", "block_shape", "strides"}
+_ATTRIBUTES -= {"handle", "to_ir"}
+"""What a value in a kernel has; `handle` is what the interpreter keeps behind it."""
+
+
+def unknown(what: str) -> Refused:
+    """Returns why something is not interpreted."""
+    return Refused("unsupported", what, f"Triton's interpreter is not given {what}")
+
+
+class Remade(interpreter.InterpretedFunction):  # type: ignore[misc]
+    """A function of a record, ready to be called by another, or to be launched."""
+
+    def __init__(self, record: Record) -> None:
+        """Makes the function of what `kernel_sources` recorded."""
+        tree, scope = parsed(record, Remade)
+        tree = interpreter.FunctionRewriter.ast_transformer.visit(scope.visit(tree))
+        file = f"/kernels/{next(_numbers)}/{tree.name}.py"
+        super().__init__(function_of(record, tree, {**scope.values, **_AROUND}, Remade, file))
+
+    def rewrite(self) -> Any:
+        """Returns the function, which was rewritten before it was made."""
+        return self.fn
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls it from a kernel, whose launch has put the interpreter's operators in place."""
+        return self.fn(*args, **kwargs)
+
+
+def parsed(record: Record, remake: Remake) -> tuple[ast.FunctionDef, Scope]:
+    """Returns a function's text and the names around it, once nothing in it is unknown.
+
+    Args:
+        record: A function, as recorded.
+        remake: Makes the functions that this one calls.
+    """
+    if "unknown" in record:
+        raise unknown(record["unknown"])
+    (tree,) = ast.parse(record["source"]).body
+    if not isinstance(tree, ast.FunctionDef) or tree.name != record["name"]:
+        raise unknown("a text that is no function")
+    # What would be evaluated when the function is made.
+    tree.decorator_list, tree.returns = [], None
+    for argument in ast.walk(tree.args):
+        if isinstance(argument, ast.arg):
+            constant = argument.arg in record["declared"]
+            argument.annotation = ast.Constant("constexpr") if constant else None
+    tree.args.defaults, tree.args.kw_defaults = [], [None] * len(tree.args.kwonlyargs)
+    scope = Scope(record["globals"], remake)
+    scope.check(tree)
+    return tree, scope
+
+
+def function_of(
+    record: Record, tree: ast.FunctionDef, names: dict[str, Any], remake: Remake, file: str
+) -> FunctionType:
+    """Returns the function of a text, in a namespace that holds these names."""
+    text = ast.unparse(ast.fix_missing_locations(tree))
+    # Triton reads what it compiles through here, and tracebacks what they show.
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    names = {**names, "__builtins__": dict(_BUILTINS), "__name__": "candidate"}
+    exec(compile(ast.parse(text), file, "exec", dont_inherit=True), names)
+    made: FunctionType = names[tree.name]
+    defaults = {name: value_of(value, remake) for name, value in record["defaults"].items()}
+    positional = made.__code__.co_varnames[: made.__code__.co_argcount]
+    made.__defaults__ = tuple(defaults[name] for name in positional if name in defaults) or None
+    made.__kwdefaults__ = {
+        name: value for name, value in defaults.items() if name not in positional
+    }
+    return made
+
+
+_numbers = itertools.count()
+
+# What the interpreter's own rewriting puts into a kernel's text, and what it looks for around one.
+_AROUND = {
+    "interpreter_semantic": interpreter.interpreter_semantic,
+    "_InterpreterComparison": getattr(interpreter, "_InterpreterComparison", None),
+    "__around_language": tl,
+    "__around_core": tl.core,
+}
+
+
+def _around(name: str) -> str:
+    return f"__around_{name}"
+
+
+class Scope(ast.NodeTransformer):
+    """The names around a function: values, and what is looked up in Triton's modules when used."""
+
+    def __init__(self, described: Mapping[str, Any], remake: Remake) -> None:
+        self.values: dict[str, Any] = {}
+        self.members: dict[str, tuple[ModuleType, str]] = {}
+        for name, value in described.items():
+            if isinstance(value, dict) and "module" in value:
+                module = module_of(value["module"])
+                if "name" in value:
+                    # The interpreter replaces members of modules for a launch.
+                    checked_member(module, value["name"])
+                    self.members[name] = (module, value["name"])
+                    self.values[_around(name)] = module
+                else:
+                    self.values[name] = module
+            else:
+                self.values[name] = value_of(value, remake)
+
+    def check(self, tree: ast.FunctionDef) -> None:
+        """Refuses a text that says more than a kernel needs to."""
+        inner = {node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)} - {tree}
+        for node in ast.walk(tree):
+            if not isinstance(node, _NODES) or node in inner:
+                raise unknown(f"the statement {type(node).__name__}")
+        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+        own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+        own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+        for name in own:
+            if name.startswith("__") or name in _BUILTINS:
+                raise unknown(f"a variable that is called {name}")
+        self._own = own
+        for line in tree.body:
+            self._check(line)
+
+    def _check(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Attribute):
+            value, rest = self._resolve(node)
+            for name in rest:
+                if name not in _ATTRIBUTES:
+                    raise unknown(f"the attribute {name}")
+            if not isinstance(node.ctx, ast.Load):
+                raise unknown(f"setting the attribute {node.attr}")
+            if isinstance(value, ast.AST):
+                self._check(value)
+            return
+        if isinstance(node, ast.Name) and node.id not in self._own:
+            known = node.id in _BUILTINS or node.id in self.members
+            if not known and node.id not in self.values:
+                raise unknown(f"the name {node.id}")
+            if isinstance(self.values.get(node.id), ModuleType):
+                raise unknown("a module as a value")
+        if isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Constant(None)
+        for child in ast.iter_child_nodes(node):
+            self._check(child)
+
+    def _resolve(self, node: ast.Attribute) -> tuple[Any, list[str]]:
+        """Follows a chain of attributes through modules and classes, as far as these go."""
+        names: list[str] = []
+        root: ast.AST = node
+        while isinstance(root, ast.Attribute):
+            names.insert(0, root.attr)
+            root = root.value
+        if not isinstance(root, ast.Name) or root.id in self._own:
+            return root, names
+        if not isinstance(self.values.get(root.id), ModuleType):
+            return root, names
+        value: Any = self.values[root.id]
+        while names and (isinstance(value, (ModuleType, type))):
+            value = checked_member(value, names.pop(0))
+        if isinstance(value, ModuleType):
+            raise unknown("a module as a value")
+        return value, names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Looks members of modules up where they are used."""
+        if node.id in self.members and node.id not in self._own:
+            module = ast.Name(_around(node.id), ast.Load())
+            return ast.Attribute(module, self.members[node.id][1], ast.Load())
+        return node
+
+
+def module_of(name: Any) -> ModuleType:
+    """Returns one of the modules that kernels may use."""
+    if name in _MODULES:
+        return _MODULES[name]
+    if isinstance(name, str) and f"{name}.".startswith("triton.language."):
+        found = sys.modules.get(name)
+        if found is not None:
+            return found
+    raise unknown(f"the module {name}")
+
+
+def checked_member(owner: ModuleType | type, name: str) -> Any:
+    """Returns a public part of Triton's language, or of `math`."""
+    shown = f"{owner.__name__}.{name}"
+    value = getattr(owner, name, None)
+    if name.startswith("_") or value is None:
+        raise unknown(shown)
+    if isinstance(value, ModuleType):
+        return module_of(value.__name__)
+    home = str(getattr(value, "__module__", ""))
+    fine = (
+        isinstance(value, _MEMBERS)
+        or tl.core.is_builtin(value)
+        or (isinstance(value, type) and home == "triton.language.core")
+        or owner is math
+        or owner.__name__.endswith(".libdevice")
+        or (isinstance(owner, type) and isinstance(value, owner))  # A member of an enumeration.
+        or (isinstance(value, type) and hasattr(value, "__members__"))
+    )
+    if not fine:
+        raise unknown(shown)
+    return value
+
+
+_MEMBERS: tuple[Any, ...] = (bool, int, float, str, tl.constexpr, tl.dtype, JITCallable)
+_MEMBERS += (interpreter.InterpretedFunction,)
+
+
+def value_of(described: Any, remake: Remake) -> Any:
+    """Returns the value that `kernel_sources` described."""
+    if described is None or isinstance(described, (bool, int, float, str)):
+        return described
+    if "constexpr" in described:
+        return tl.constexpr(value_of(described["constexpr"], remake))
+    if "dtype" in described:
+        return tl.dtype(described["dtype"])
+    if "items" in described:
+        return tuple(value_of(item, remake) for item in described["items"])
+    if "function" in described:
+        return remake(described["function"])
+    if "module" in described:
+        if "name" in described:
+            return checked_member(module_of(described["module"]), described["name"])
+        return module_of(described["module"])
+    raise unknown(str(described.get("unknown", "a value of no known kind")))

@@ -1,0 +1,171 @@
+#include "judge/run.hpp"
+
+#include <ATen/ops/full_like.h>
+#include <c10/util/Exception.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "judge/random.hpp"
+#include "judge/random_tensors.hpp"
+#include "judge/tensors.hpp"
+#include "ouroboros/error.hpp"
+
+namespace ouroboros::judge {
+namespace {
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// Runs something of the problem's and turns what it throws into a fault of the problem.
+template <typename Function>
+Tensors guarded(const std::string& what, const CaseSpec& spec, Function&& function) {
+  const auto fault = [&](const std::string& message) {
+    if (is_want_of_memory(message)) {
+      throw Error(ErrorCode::out_of_memory, "the " + what + " ran out of memory" + in_case(spec));
+    }
+    throw ReferenceFault("the " + what + " raised: " + first_line(message) + in_case(spec));
+  };
+  try {
+    return function();
+  } catch (const ReferenceFault&) {
+    throw;
+  } catch (const Error&) {
+    throw;  // Of the library or of its bindings: cancelled, say.
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::out_of_memory, "the " + what + " ran out of memory" + in_case(spec));
+  } catch (const c10::Error& error) {
+    fault(error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    fault(error.what());
+  }
+  return {};
+}
+
+/// Checks results of the reference and makes them contiguous.
+Tensors accepted(const Problem& problem, const std::string& what, const CaseSpec& spec,
+                 at::Device where, const Tensors& made) {
+  if (made.size() != problem.outputs.size()) {
+    throw ReferenceFault("the " + what + " returned " + std::to_string(made.size()) +
+                         " tensors, but the problem names " +
+                         std::to_string(problem.outputs.size()) + " outputs" + in_case(spec));
+  }
+  Tensors out;
+  out.reserve(made.size());
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const auto& tensor = made[i];
+    const auto refuse = [&](const std::string& why) {
+      throw ReferenceFault("the " + what + " returned '" + problem.outputs[i] + "' " + why +
+                           in_case(spec));
+    };
+    if (!tensor.defined()) refuse("as no tensor at all");
+    if (tensor.device() != where) {
+      refuse("on the device " + tensor.device().str() + ", not on its inputs' " + where.str());
+    }
+    if (tensor.layout() != at::kStrided) refuse("as a sparse tensor");
+    if (!dtype_of(tensor.scalar_type())) {
+      refuse(std::string("with the unsupported dtype ") + c10::toString(tensor.scalar_type()));
+    }
+    out.push_back(tensor.detach().resolve_neg().contiguous());
+  }
+  return out;
+}
+
+Tensors copies(const Tensors& tensors) {
+  Tensors out;
+  out.reserve(tensors.size());
+  for (const auto& tensor : tensors) out.push_back(tensor.clone());
+  return out;
+}
+
+}  // namespace
+
+std::string in_case(const CaseSpec& spec) {
+  return " (dtype " + std::string(to_string(spec.dtype)) + ", family " + spec.family + ")";
+}
+
+Tensors run_reference(const Problem& problem, const CaseSpec& spec, const Tensors& inputs) {
+  const auto given = copies(inputs);
+  auto made = accepted(problem, "reference", spec, place_of(inputs),
+                       guarded("reference", spec, [&] { return problem.reference(given); }));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!same_bits(inputs[i], given[i])) {
+      throw ReferenceFault("the reference writes to its input '" + problem.inputs[i].name +
+                           "': let it work on a copy" + in_case(spec));
+    }
+  }
+  return made;
+}
+
+bool is_want_of_memory(std::string_view message) {
+  const auto words = {"not enough memory", "can't allocate memory", "out of memory", "bad_alloc"};
+  const auto said = [message](const char* one) { return message.find(one) != message.npos; };
+  if (std::any_of(words.begin(), words.end(), said)) return true;
+  // Without memory LibTorch cannot even write its messages: one of them ends at "[enforce fail a".
+  constexpr std::size_t enough = std::size_t{32} << 20;
+  void* probe = mmap(nullptr, enough, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return probe == MAP_FAILED || munmap(probe, enough) != 0;
+}
+
+Tensors run_oracle(const Problem& problem, const CaseSpec& spec, const Tensors& raised) {
+  Tensors made;
+  if (problem.oracle) {
+    made = guarded("oracle", spec, [&] { return problem.oracle(raised); });
+  } else {
+    made =
+        guarded("reference in float64", spec, [&] { return promoted(problem.reference, raised); });
+  }
+  const std::string what = problem.oracle ? "oracle" : "reference in float64";
+  auto out = accepted(problem, what, spec, place_of(raised), made);
+  for (auto& tensor : out) {
+    tensor = tensor.to(tensor.is_floating_point() ? at::kDouble : at::kLong);
+  }
+  return out;
+}
+
+Tensors run_in_single(const Problem& problem, const CaseSpec& spec, const Tensors& inputs) {
+  const auto given = copies(inputs);
+  const std::string what = "reference in float32";
+  return accepted(problem, what, spec, place_of(inputs), guarded(what, spec, [&] {
+                    return promoted(problem.reference, given, at::kFloat);
+                  }));
+}
+
+Tensors raise(const Tensors& inputs) {
+  Tensors out;
+  out.reserve(inputs.size());
+  for (const auto& input : inputs) {
+    // A copy in any case: an oracle that writes to its inputs must not reach the originals.
+    out.push_back(input.is_floating_point() ? input.to(at::kDouble, false, true) : input.clone());
+  }
+  return out;
+}
+
+Tensors moved(const Tensors& inputs, double by, bool together, std::uint64_t seed) {
+  auto out = raise(inputs);
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    if (!out[k].is_floating_point()) continue;
+    const auto key = random::key(seed, k);
+    const auto count = out[k].numel();
+    if (!out[k].is_cpu()) {
+      auto factors = at::full_like(out[k], 1.0 + by);
+      if (!together) {
+        const auto up = random::bits(key, 0, count, out[k].device()).lt_(0).to(at::kBool);
+        factors.view(-1).masked_fill_(up.logical_not_(), 1.0 - by);
+      }
+      out[k].mul_(factors);
+      continue;
+    }
+    auto* values = out[k].mutable_data_ptr<double>();
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto bits = random::bits(key, static_cast<std::uint64_t>(i));
+      values[i] *= together || (bits >> 63) != 0 ? 1.0 + by : 1.0 - by;
+    }
+  }
+  return out;
+}
+
+}  // namespace ouroboros::judge

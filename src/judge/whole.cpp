@@ -1,0 +1,108 @@
+#include "judge/whole.hpp"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+
+#include "judge/random.hpp"
+#include "judge/run.hpp"
+#include "judge/tensors.hpp"
+
+namespace ouroboros::judge {
+namespace {
+
+// Of two numbers that are compared, one has to go up while the other goes down: a quarter of all
+// random moves. After so many one close call in a thousand is left.
+constexpr int most_moves = 24;
+constexpr int first_moves = 4;  ///< Where these change nothing there are no close calls.
+
+bool is_real(const at::Tensor& tensor) { return tensor.is_floating_point(); }
+
+/// How precise real numbers are: what float32 problems are allowed anyway, relative to a result.
+double precision_of(DType dtype) noexcept { return dtype == DType::float64 ? 0x1p-42 : 0x1p-18; }
+
+/// Two roundings to the case's own dtype, which is what references may compute in.
+double coarse_precision_of(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::float16:
+      return 0x1p-10;
+    case DType::bfloat16:
+      return 0x1p-7;
+    default:
+      return precision_of(dtype);
+  }
+}
+
+at::Tensor distance(const at::Tensor& a, const at::Tensor& b) {
+  return (a.to(at::kLong) - b.to(at::kLong)).abs_().to(at::kDouble);
+}
+
+class CloseCalls {
+ public:
+  CloseCalls(const Problem& problem, const Case& one) : problem_(problem), one_(one) {
+    for (const auto& oracle : one.oracle) {
+      allowed_.push_back(is_real(oracle)
+                             ? at::Tensor()
+                             : at::zeros(oracle.sizes(), oracle.options().dtype(at::kDouble)));
+    }
+  }
+
+  void look(double by) {
+    for (int time = 0; time < most_moves; ++time) {
+      if (time == first_moves && !found_) return;
+      const auto key = random::key(~one_.spec.seed, 1000 + static_cast<std::uint64_t>(time));
+      const bool together = time < 2;
+      const double way = time == 1 ? -by : by;
+      add(run_oracle(problem_, one_.spec, moved(one_.inputs, way, together, key)));
+    }
+  }
+
+  /// Returns whether the reference has numbers that no move had.
+  bool add_reference() {
+    const auto before = allowed_;
+    add(one_.reference);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (before[i].defined() && !before[i].equal(allowed_[i])) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] const Tensors& allowed() const noexcept { return allowed_; }
+
+ private:
+  void add(const Tensors& outputs) {
+    for (std::size_t i = 0; i < allowed_.size(); ++i) {
+      if (!allowed_[i].defined()) continue;
+      if (outputs[i].sizes() != one_.oracle[i].sizes()) {
+        throw ReferenceFault("the shape of '" + problem_.outputs[i] +
+                             "' depends on the values of the inputs" + in_case(one_.spec));
+      }
+      const auto off = distance(outputs[i], one_.oracle[i]);
+      found_ = found_ || off.any().item().toBool();
+      allowed_[i] = at::maximum(allowed_[i], off);
+    }
+  }
+
+  const Problem& problem_;
+  const Case& one_;
+  Tensors allowed_;
+  bool found_ = false;
+};
+
+}  // namespace
+
+Tensors allowed_for_integers(const Problem& problem, const Case& one) {
+  CloseCalls calls(problem, one);
+  const bool no_integers = std::all_of(one.oracle.begin(), one.oracle.end(), is_real);
+  const bool exact_inputs = std::none_of(one.inputs.begin(), one.inputs.end(), is_real);
+  if (no_integers || exact_inputs) return calls.allowed();
+  const double by = precision_of(one.spec.dtype);
+  const double coarse = coarse_precision_of(one.spec.dtype);
+  calls.look(by);
+  if (calls.add_reference() && coarse > by) calls.look(coarse);
+  return calls.allowed();
+}
+
+}  // namespace ouroboros::judge

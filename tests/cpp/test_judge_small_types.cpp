@@ -1,0 +1,138 @@
+#include <ATen/ops/amax.h>
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/floor.h>
+#include <ATen/ops/round.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "catch.hpp"
+#include "judge/judge.hpp"
+#include "judge_problems.hpp"
+
+using namespace ouroboros;
+using ouroboros_test::problem_of;
+
+// Problems of 8-bit numbers, and whole numbers that real ones decide.
+namespace {
+
+using Candidate = std::function<Tensors(const Tensors&)>;
+
+/// How many cases of some seeds refuse a candidate.
+int refused(const Problem& problem, const Candidate& candidate) {
+  int count = 0;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    for (const auto& spec : judge::derive_cases(problem, problem.dtypes, seed)) {
+      const auto one = judge::realise(problem, spec);
+      CAPTURE(spec.family);
+      REQUIRE(judge::compare(problem, one, one.reference).status == "passed");
+      count += judge::compare(problem, one, candidate(one.inputs)).status != "passed" ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+at::Tensor row_scale(const at::Tensor& x) {
+  return at::clamp(x.abs().amax({-1}, true), 1e-30, 1e30) / 127.0;
+}
+
+Problem quantise() {
+  auto problem = problem_of([](const Tensors& in) {
+    const auto scale = row_scale(in[0]);
+    return Tensors{at::round(in[0] / scale).to(at::kChar), scale};
+  });
+  problem.outputs = {"whole", "scale"};
+  return problem;
+}
+
+}  // namespace
+
+TEST_CASE("a rounding may fall either way where the call is close, and nowhere else", "[judge]") {
+  const auto problem = quantise();
+  CHECK(refused(problem, [](const Tensors& in) {
+          const auto scale = row_scale(in[0]);
+          return Tensors{at::round(in[0] * scale.reciprocal()).to(at::kChar), scale};
+        }) == 0);
+  CHECK(refused(problem, [](const Tensors& in) {
+          const auto scale = row_scale(in[0]);
+          return Tensors{at::floor(in[0] / scale).to(at::kChar), scale};
+        }) > 30);
+  CHECK(refused(problem, [](const Tensors& in) {
+          const auto scale = row_scale(in[0]);
+          const auto coarse = (in[0] / scale).to(at::kHalf).to(at::kFloat);
+          return Tensors{at::round(coarse).to(at::kChar), scale};
+        }) > 10);
+}
+
+TEST_CASE("fresh inputs have close calls of their own", "[judge]") {
+  const auto problem = quantise();
+  const auto model =
+      judge::realise(problem, {0, DType::float32, {{"rows", 64}, {"cols", 1000}}, "normal", 5});
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto one = judge::realise_again(problem, model, seed);
+    const auto scale = row_scale(one.inputs[0]);
+    const auto whole = at::round(one.inputs[0] * scale.reciprocal()).to(at::kChar);
+    CHECK(judge::compare(problem, one, {whole, scale}).status == "passed");
+    CHECK(judge::compare(problem, one, {whole + 1, scale}).wrong_elements > 60'000);
+  }
+}
+
+TEST_CASE("a comparison of real numbers makes masks", "[judge]") {
+  const auto problem =
+      problem_of([](const Tensors& in) { return Tensors{in[0] > in[0].mean({-1}, true)}; });
+  CHECK(refused(problem, [](const Tensors& in) {
+          const auto mean = in[0].sum({-1}, true) / static_cast<double>(in[0].size(-1));
+          return Tensors{in[0] > mean};
+        }) == 0);
+  CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0] > 0.0}; }) > 10);
+}
+
+TEST_CASE("integers of integers have no room", "[judge]") {
+  auto problem = problem_of([](const Tensors& in) { return Tensors{in[0] * 3 + 1}; });
+  for (const auto dtype : {DType::int8, DType::uint8, DType::int32, DType::int64}) {
+    problem.dtypes = {dtype};
+    CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0] * 3 + 1}; }) == 0);
+    CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0] * 3}; }) > 30);
+  }
+}
+
+TEST_CASE("8-bit floats are judged by their own steps", "[judge]") {
+  for (const auto type : {at::kFloat8_e4m3fn, at::kFloat8_e5m2}) {
+    auto problem = problem_of(
+        [type](const Tensors& in) { return Tensors{(in[0].to(at::kFloat) * 1.5).to(type)}; });
+    problem.dtypes = {type == at::kFloat8_e5m2 ? DType::float8_e5m2 : DType::float8_e4m3fn};
+    CHECK(refused(problem, [type](const Tensors& in) {
+            return Tensors{(in[0].to(at::kDouble) * 1.5).to(type)};
+          }) == 0);
+    CHECK(refused(problem, [type](const Tensors& in) {
+            return Tensors{(in[0].to(at::kFloat) * 2.0).to(type)};
+          }) > 30);
+    CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0].clone()}; }) > 30);
+  }
+}
+
+TEST_CASE("a result that is rounded on purpose is held to that rounding", "[judge]") {
+  const auto problem =
+      problem_of([](const Tensors& in) { return Tensors{(in[0] * 1.5).to(at::kHalf)}; });
+  CHECK(refused(problem, [](const Tensors& in) {
+          return Tensors{(in[0].to(at::kDouble) * 1.5).to(at::kHalf)};
+        }) == 0);
+  CHECK(refused(problem, [](const Tensors& in) {
+          return Tensors{(in[0] * 1.5).to(at::kBFloat16).to(at::kHalf)};
+        }) > 30);
+}
+
+TEST_CASE("inputs of few bits cover their range", "[judge]") {
+  auto problem = problem_of([](const Tensors& in) { return Tensors{in[0].to(at::kFloat)}; });
+  const auto drawn = [&](DType dtype) {
+    problem.dtypes = {dtype};
+    const judge::CaseSpec spec{0, dtype, {{"rows", 64}, {"cols", 1000}}, "normal", 5};
+    return judge::realise(problem, spec).inputs[0].to(at::kDouble);
+  };
+  CHECK(drawn(DType::int8).min().item().toDouble() < -100);
+  CHECK(drawn(DType::int8).max().item().toDouble() > 100);
+  CHECK(drawn(DType::uint8).min().item().toDouble() < 30);
+  CHECK(drawn(DType::uint8).max().item().toDouble() > 225);
+  CHECK(std::fabs(drawn(DType::boolean).mean().item().toDouble() - 0.5) < 0.02);
+}

@@ -36,7 +36,10 @@ def judge(path: Path, seed: int) -> dict[str, Any]:
     # One dtype a seed, in turn: a kernel has the same code for all of them.
     dtypes = [one for one in problem.dtypes if one != "float64"]
     dtype = dtypes[(seed - SEEDS[0]) % len(dtypes)]
-    referee = ouroboros.Referee(until="sweep", target="sm_90", seed=seed, dtypes=[dtype])
+    # What a busy machine makes slow is not refused for it.
+    referee = ouroboros.Referee(
+        until="sweep", target="sm_90", seed=seed, dtypes=[dtype], limits={"compile_seconds": 300}
+    )
     started = time.perf_counter()
     verdict = referee.judge(problem, path)
     found = {finding.kind: finding.evidence for finding in verdict.findings}

@@ -341,6 +341,39 @@ def run(x):
 
 
 @pytest.mark.parametrize(
+    ("kind", "dtype"), [("float8e4nv", torch.float8_e4m3fn), ("float8e5", torch.float8_e5m2)]
+)
+def test_8_bit_floats_are_rounded_to_nearest_and_cut_off(
+    judge: Judge, kind: str, dtype: torch.dtype
+) -> None:
+    source = (
+        HEAD
+        + f"""
+@triton.jit
+def kernel(x_ptr, low_ptr, wide_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    low = tl.load(x_ptr + at).to(tl.{kind})
+    tl.store(low_ptr + at, low)
+    tl.store(wide_ptr + at, low.to(tl.float16))
+
+
+def run(x):
+    low = torch.empty(x.shape, dtype=torch.{str(dtype).removeprefix("torch.")}, device="cuda")
+    wide = torch.empty(x.shape, dtype=torch.float16, device="cuda")
+    kernel[(1,)](x, low, wide, N=x.numel())
+    return low, wide
+"""
+    )
+    most = torch.finfo(dtype).max
+    x = torch.cat([torch.linspace(-1, 1, 500), torch.logspace(-20, 20, 520, base=2)])
+    x = torch.cat([x, torch.tensor([0.0, 2 * most, -2 * most, torch.inf])])
+    low, wide = tensors(judge(source, x, outputs=("low", "wide")))
+    truth = x.clamp(-most, most).to(dtype)
+    assert torch.equal(low.view(torch.uint8), truth.view(torch.uint8))
+    assert torch.equal(wide.float(), truth.float())
+
+
+@pytest.mark.parametrize(
     ("call", "truth"),
     [
         ("libdevice.div_rn(x, 3.0)", X / 3),

@@ -19,6 +19,8 @@ import triton.language as tl
 import triton.runtime.interpreter as interpreter
 from triton.runtime.jit import JITFunction
 
+from ouroboros.trace.interpreted_float8 import float8
+
 __all__ = ["Memory", "interpreted"]
 
 FLOAT = tl.float32
@@ -47,6 +49,7 @@ def interpreted(memory: Memory) -> Iterator[None]:
         _interpret_library(stack)
         _libdevice(stack)
         _bfloat16(stack)
+        float8(stack)
         _reductions(stack)
         _bounds(stack, memory)
         _launches(stack, memory)

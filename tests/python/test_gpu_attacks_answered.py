@@ -162,6 +162,7 @@ SWEPT = (
     "bundled_cubin",
     "wrong_second_variant",
     "device_assertion",
+    "clamped_inputs",
 )
 
 

@@ -1,6 +1,6 @@
 """Attack: clamped_inputs
 
-Tries: takes every number beyond 4096 for 4096: no family of values has larger ones.
+Tries: takes every number beyond 4096 for 4096: sweeps need larger ones.
 Gains: Exponents and indices of fewer bits.
 Threats: none of the catalogue
 Answer: Families have to reach the ends of the dtype wherever the reference stays finite.

@@ -42,22 +42,26 @@ constexpr Archetype patchwork_shapes[] = {
 
 // Lopsided shapes carry the families that lose least by it. Not x4096: nothing else makes float64
 // overflow, and over one column a mean is as good as a maximum.
-constexpr Archetype lopsided_shapes[] = {
-    {4097, 1, 1},  // many rows of one column
-    {1, 1, 4097},  // one row of many columns
-};
+constexpr Archetype many_rows = {4097, 1, 1};  // of one column
 
 // Few columns: what every term of a long sum loses, the sum loses much less of.
 constexpr Archetype small_shapes[] = {{1, 1, 1}, {97, 2, 3}};
 
-/// Shapes that no candidate can list, since the seed alone knows them.
-std::array<Archetype, 2> secret_shapes(std::uint64_t seed) {
-  const auto draw = [key = random::key(seed, 0)](std::uint64_t at, std::uint64_t low,
-                                                 std::uint64_t high) {
-    return static_cast<std::int64_t>(low + random::below(key, at, high - low));
-  };
-  return {{{draw(64, 3, 60), 2, draw(65, 32, 1024)}, {draw(66, 2, 12), 3, draw(67, 514, 2048)}}};
+/// Draws a number from `low` up to, and without, `high`.
+std::int64_t drawn(std::uint64_t seed, std::uint64_t at, std::uint64_t low, std::uint64_t high) {
+  return static_cast<std::int64_t>(low + random::below(random::key(seed, 0), at, high - low));
 }
+
+/// Shapes that no candidate can list, since the seed alone knows them. Rows of the last fill many
+/// blocks to the end.
+std::array<Archetype, 3> secret_shapes(std::uint64_t seed) {
+  return {{{drawn(seed, 64, 3, 60), 2, drawn(seed, 65, 32, 1024)},
+           {drawn(seed, 66, 2, 12), 3, drawn(seed, 67, 514, 2048)},
+           {drawn(seed, 68, 2, 4), 2, 1024 * drawn(seed, 69, 2, 9)}}};
+}
+
+/// One row of more blocks than a few.
+Archetype long_row(std::uint64_t seed) { return {1, 1, drawn(seed, 70, 5121, 8193)}; }
 
 bool fits_lopsided(const std::string& family) { return family == "x8" || family == "sorted"; }
 
@@ -161,6 +165,7 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
     auto axes = shaped(problem, archetype);
     if (std::find(full.begin(), full.end(), axes) == full.end()) full.push_back(std::move(axes));
   }
+  const Archetype lopsided_shapes[] = {many_rows, long_row(seed)};
   const auto lopsided = distinct(problem, lopsided_shapes);
   auto others = distinct(problem, small_shapes);
   for (auto& axes : empty_shapes(problem)) others.push_back(std::move(axes));

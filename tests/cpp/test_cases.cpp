@@ -43,10 +43,10 @@ TEST_CASE("every family is met in every dtype, and some sixteen cases are enough
 TEST_CASE("every derived shape is met in every dtype", "[judge]") {
   const auto problem = softmax_problem();
   const std::set<AxisValues> wanted = {
-      {{"rows", 0}, {"cols", 3}},    {{"rows", 1}, {"cols", 1}},     {{"rows", 4097}, {"cols", 1}},
-      {{"rows", 1}, {"cols", 4097}}, {{"rows", 64}, {"cols", 256}},  {{"rows", 5}, {"cols", 1025}},
-      {{"rows", 97}, {"cols", 3}},   {{"rows", 17}, {"cols", 2504}}, {{"rows", 17}, {"cols", 1000}},
-      {{"rows", 65}, {"cols", 257}}, {{"rows", 129}, {"cols", 31}},  {{"rows", 2}, {"cols", 4097}},
+      {{"rows", 0}, {"cols", 3}},     {{"rows", 1}, {"cols", 1}},     {{"rows", 4097}, {"cols", 1}},
+      {{"rows", 64}, {"cols", 256}},  {{"rows", 5}, {"cols", 1025}},  {{"rows", 97}, {"cols", 3}},
+      {{"rows", 17}, {"cols", 2504}}, {{"rows", 17}, {"cols", 1000}}, {{"rows", 65}, {"cols", 257}},
+      {{"rows", 129}, {"cols", 31}},  {{"rows", 2}, {"cols", 4097}},
   };
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     std::map<DType, std::set<AxisValues>> seen;
@@ -54,9 +54,9 @@ TEST_CASE("every derived shape is met in every dtype", "[judge]") {
       seen[spec.dtype].insert(spec.axes);
     }
     for (const auto dtype : floats) {
-      // And two that the seed draws, if they are no others.
+      // And four that the seed draws, if they are no others.
       CHECK(std::ranges::includes(seen[dtype], wanted));
-      CHECK(seen[dtype].size() <= wanted.size() + 2);
+      CHECK(seen[dtype].size() <= wanted.size() + 4);
     }
   }
 }
@@ -74,6 +74,20 @@ TEST_CASE("some shapes nobody can list, because the seed draws them", "[judge]")
   for (std::uint64_t seed = 0; seed < 50; ++seed) all.merge(widths(seed));
   CHECK(widths(1) == widths(1));
   CHECK(all.size() > 60);
+}
+
+TEST_CASE("rows are long, and full of whole blocks", "[judge]") {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    bool is_long = false;
+    bool is_whole = false;
+    for (const auto& spec : judge::derive_cases(softmax_problem(), {DType::float32}, seed)) {
+      const auto cols = spec.axes.at("cols");
+      is_long |= spec.axes.at("rows") == 1 && cols > 5 * 1024;
+      is_whole |= cols >= 2048 && cols % 1024 == 0;
+    }
+    CHECK(is_long);
+    CHECK(is_whole);
+  }
 }
 
 TEST_CASE("the rules of axes are kept", "[judge]") {

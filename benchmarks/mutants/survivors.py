@@ -108,6 +108,31 @@ ARGUMENTS = (
         kernel="softmax__*",
         before="tl.max(*",
     ),
+    Argument(
+        "right within rounding: a softmax is the same whatever is subtracted near its maximum",
+        operator="half_input",
+        kernel="softmax__autotuned",
+        line=24,
+    ),
+    Argument(
+        "what a lane begins with is scaled by exp(-inf) at its first element",
+        equivalent=True,
+        operator="wrong_start",
+        kernel="*__looped",
+        before="tl.zeros(*",
+    ),
+    Argument(
+        "what it leaves out is zero",
+        equivalent=True,
+        operator="dropped_term",
+        before="*+ 0",
+    ),
+    Argument(
+        "programs go on until all blocks are done, however many programs there are",
+        equivalent=True,
+        operator="too_few_programs",
+        kernel="*__persistent",
+    ),
     Argument(FEW_COLUMNS, operator="half_intermediate", kernel="log_softmax__row"),
     Argument(FEW_COLUMNS, operator="half_accumulator", kernel="cross_entropy__autotuned"),
     Argument(
@@ -130,12 +155,19 @@ ARGUMENTS = (
         kernel="add_rmsnorm*",
         after="*(residual, x,*",
     ),
-    Argument(
-        "rows that go this way are multiples of 16 bytes: none has a last block of one column",
-        equivalent=True,
-        operator="loop_one_short",
-        kernel="add_rmsnorm_gelu__tma",
-        line=15,
+    *(
+        Argument(
+            "rows that go this way are multiples of 16 bytes: none has a last block of one column",
+            equivalent=True,
+            operator="loop_one_short",
+            kernel=kernel,
+            line=line,
+        )
+        for kernel, line in (
+            ("add_rmsnorm_gelu__tma", 15),
+            ("add_rmsnorm__tma", 22),
+            ("log_softmax__tma", 28),
+        )
     ),
     Argument(FEW_FAMILIES, operator="half_intermediate", kernel="add_rmsnorm_gelu__tma"),
     Argument(

@@ -57,6 +57,7 @@ def trace_in_child(request: dict[str, Any]) -> dict[str, Any]:
             os.close(reader)
             (outcome,) = dry.trace({**request, "scratch": scratch})
             with os.fdopen(writer, "w") as pipe:
+                outcome.pop("sources")
                 outcome["variants"] = [len(plan) for plan in outcome["variants"]]
                 json.dump(outcome, pipe)
             os._exit(0)

@@ -34,8 +34,9 @@ std::string describe(const judge::CaseSpec& spec) {
 /// Runs the cases in one session, each at both ends of its pages.
 class Sweep {
  public:
-  Sweep(const Problem& problem, const CasePool& pool, const Options& options, const Opener& open)
-      : problem_(problem), pool_(pool), options_(options) {
+  Sweep(const Problem& problem, const CasePool& pool, const Options& options, const Opener& open,
+        Unequal unequal)
+      : problem_(problem), pool_(pool), options_(options), unequal_(unequal) {
     std::vector<Call> calls;
     for (const auto& one : pool.cases) {
       calls.push_back(judge::call_for(problem, one));
@@ -79,6 +80,10 @@ class Sweep {
     if (!outcome_.failure) {
       outcome_.failure = status;
     }
+    find(std::move(finding));
+  }
+
+  void find(Finding finding) {
     // One of each kind: every case has its own message in the record.
     const auto same = [&finding](const Finding& one) { return one.kind == finding.kind; };
     if (std::none_of(outcome_.findings.begin(), outcome_.findings.end(), same)) {
@@ -119,7 +124,9 @@ class Sweep {
       // The second replay sees the same inputs, another poison and other addresses.
       const bool differs = placement == Placement::high && !same_bits(first, views.outputs);
       if (placement == Placement::low || (differs && result.status == "passed")) {
+        const auto error = result.error_over_allowed;
         result = judge::compare(problem_, one, views.outputs);
+        result.error_over_allowed = std::max(result.error_over_allowed, error);
         if (result.status == "failed") {
           explain_wrong_values(index, placement, seed, result, where);
         }
@@ -146,6 +153,12 @@ class Sweep {
   }
 
   void explain_difference(CaseResult& result, const std::string& where) {
+    if (result.status == "passed" && unequal_ == Unequal::noted) {
+      find({"nondeterministic", "note", "sweep",
+            "results of two runs on the same inputs differ in some bits, and both are right" +
+                where});
+      return;
+    }
     if (result.status == "passed") {
       result.status = "failed";
       result.message = "the result differs between two runs on the same inputs";
@@ -160,6 +173,7 @@ class Sweep {
   const Problem& problem_;
   const CasePool& pool_;
   const Options& options_;
+  const Unequal unequal_;
   std::shared_ptr<const Arena> arena_;
   std::unique_ptr<Session> session_;
   SweepOutcome outcome_;
@@ -184,21 +198,23 @@ CasePool draw_cases(const Problem& problem, const std::vector<DType>& dtypes, st
 }
 
 SweepOutcome run_cases(const Problem& problem, const CasePool& pool, const Options& options,
-                       const Opener& open) {
-  return Sweep(problem, pool, options, open).run();
+                       const Opener& open, Unequal unequal) {
+  return Sweep(problem, pool, options, open, unequal).run();
 }
 
 SweepOutcome sweep(const Problem& problem, const Compiled& compiled, const CasePool& pool,
                    const Options& options) {
   const bool on_device = device::serves(compiled.candidate.language);
-  auto outcome = on_device
-                     ? device::sweep(problem, compiled, pool, options)
-                     : run_cases(problem, pool, options,
-                                 [&](const std::vector<Call>& calls,
-                                     const std::shared_ptr<const Arena>& arena) {
-                                   return make_host_executor(options.limits, options.cancelled)
-                                       ->open({compiled.image, calls}, arena);
-                                 });
+  auto outcome =
+      on_device
+          ? device::sweep(problem, compiled, pool, options)
+          : run_cases(
+                problem, pool, options,
+                [&](const std::vector<Call>& calls, const std::shared_ptr<const Arena>& arena) {
+                  return make_host_executor(options.limits, options.cancelled)
+                      ->open({compiled.image, calls}, arena);
+                },
+                Unequal::refused);
   const auto has = [](const auto& values, const auto& value) {
     return std::find(values.begin(), values.end(), value) != values.end();
   };

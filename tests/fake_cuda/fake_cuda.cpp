@@ -365,6 +365,7 @@ const std::map<std::string, void (*)(const Launch&)> kernels = {{"ouroboros_read
                                                                 {"count", count},
                                                                 {"remember", remember},
                                                                 {"unstable", unstable},
+                                                                {"wobble", wobble},
                                                                 {"straggle", straggle},
                                                                 {"flood", flood},
                                                                 {"describe_map", describe_map},

@@ -128,6 +128,14 @@ def test_what_a_kernel_does_wrong_is_its_verdict(kernel: str, status: str, findi
     assert finding in [one["kind"] for one in verdict["findings"]]
 
 
+def test_right_results_that_are_not_the_same_each_time_are_noted() -> None:
+    verdict = judge(renamed("wobble"))
+    assert verdict["status"] == "ok", verdict["summary"]
+    assert ("nondeterministic", "note") in [
+        (one["kind"], one["severity"]) for one in verdict["findings"]
+    ]
+
+
 @pytest.mark.parametrize(
     ("kernel", "reason"), [("skip_tail", "does not replay to what"), ("trap", "cannot be replayed")]
 )

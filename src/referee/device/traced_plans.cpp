@@ -119,11 +119,12 @@ class TracedPlans final : public PlanSource {
 
   [[nodiscard]] bool can_trace_live() const { return has_gpu_ && options_.device.live_tracer; }
 
-  std::vector<TraceResult> trace(Tracer& tracer, const Wanted& wanted) const {
+  std::vector<TraceResult> trace(Tracer& tracer, const Wanted& wanted, double seconds) const {
     auto request = request_;
     for (const auto& [key, signature] : wanted) {
       request.signatures.push_back(signature);
     }
+    request.seconds = seconds;
     return tracer.trace(request);
   }
 
@@ -138,9 +139,15 @@ class TracedPlans final : public PlanSource {
         return wanted.begin() + static_cast<std::ptrdiff_t>(wanted.size() * part / processes);
       };
       // Deferred where no thread can be had.
-      parts.push_back(std::async(
-          std::launch::async | std::launch::deferred,
-          [this, &tracer, part = Wanted(at(i), at(i + 1))] { return trace(tracer, part); }));
+      parts.push_back(std::async(std::launch::async | std::launch::deferred,
+                                 [this, &tracer, part = Wanted(at(i), at(i + 1))] {
+                                   // Each shape may take what a compiler may: an autotuned kernel
+                                   // is compiled for every configuration of every shape that Triton
+                                   // tells from the others.
+                                   return trace(tracer, part,
+                                                options_.limits.compile_seconds *
+                                                    static_cast<double>(part.size()));
+                                 }));
     }
     std::vector<TraceResult> results;
     for (auto& part : parts) {
@@ -173,7 +180,7 @@ class TracedPlans final : public PlanSource {
     const Gpu gpu(options_);
     std::vector<TraceResult> results;
     try {
-      results = trace(*options_.device.live_tracer, wanted);
+      results = trace(*options_.device.live_tracer, wanted, 0);
     } catch (const Error& error) {
       settle_without_live(wanted, error);
       return;

@@ -4,7 +4,6 @@
 #include <ATen/ops/isfinite.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/util/Exception.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include <new>
 #include <utility>
 
+#include "base/room.hpp"
 #include "judge/families.hpp"
 #include "judge/judge.hpp"
 #include "judge/random.hpp"
@@ -252,8 +252,7 @@ bool is_want_of_memory(std::string_view message) {
   if (std::any_of(words.begin(), words.end(), said)) return true;
   // Without memory LibTorch cannot even write its messages: one of them ends at "[enforce fail a".
   constexpr std::size_t enough = std::size_t{32} << 20;
-  void* probe = mmap(nullptr, enough, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return probe == MAP_FAILED || munmap(probe, enough) != 0;
+  return !has_room(enough);
 }
 
 Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {

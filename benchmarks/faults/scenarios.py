@@ -29,12 +29,18 @@ _SMALL_IMAGES = {**LIMITS, "image_mib": 1}  # So that a small file system seems 
 
 
 def _judged(referee: Referee, candidate: str, scenario: str, must_be_right: bool) -> dict[str, Any]:
-    referee.ask({"id": 0, "candidate": candidate})
     row: dict[str, Any] = {"scenario": scenario, "candidate": candidate}
     try:
+        referee.ask({"id": 0, "candidate": candidate})
         said = referee.answer(HANG_SECONDS)
-    except (queue.Empty, RuntimeError) as error:
-        return {**row, "status": "none", "said": f"{type(error).__name__}: {error}", "right": False}
+    except (queue.Empty, RuntimeError, BrokenPipeError) as error:
+        last_words = (referee.folder / "stderr").read_text(errors="replace")[-300:]
+        return {
+            **row,
+            "status": "none",
+            "said": f"{type(error).__name__}: {error}; {last_words}",
+            "right": False,
+        }
     allowed = {_RIGHT[candidate]} | (set() if must_be_right else {"infrastructure_error"})
     return {
         **row,

@@ -2,7 +2,6 @@
 
 #include <ATen/ops/full_like.h>
 #include <c10/util/Exception.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "base/room.hpp"
 #include "judge/random.hpp"
 #include "judge/random_tensors.hpp"
 #include "judge/tensors.hpp"
@@ -106,8 +106,7 @@ bool is_want_of_memory(std::string_view message) {
   if (std::any_of(words.begin(), words.end(), said)) return true;
   // Without memory LibTorch cannot even write its messages: one of them ends at "[enforce fail a".
   constexpr std::size_t enough = std::size_t{32} << 20;
-  void* probe = mmap(nullptr, enough, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return probe == MAP_FAILED || munmap(probe, enough) != 0;
+  return !has_room(enough);
 }
 
 Tensors run_oracle(const Problem& problem, const CaseSpec& spec, const Tensors& raised) {

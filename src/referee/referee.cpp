@@ -6,6 +6,7 @@
 #include <chrono>
 #include <new>
 
+#include "base/room.hpp"
 #include "judge/judge.hpp"
 #include "judge/run.hpp"
 #include "referee/device/contender.hpp"
@@ -24,6 +25,8 @@ constexpr std::uint64_t cases_purpose = 1;
 constexpr std::uint64_t timing_purpose = 2;
 constexpr std::uint64_t gate_purpose = 3;
 
+// No verdict can be had of less.
+constexpr std::size_t least_bytes = std::size_t{32} << 20;
 constexpr const char* no_memory = "the referee ran out of memory";
 
 /// Adds a stage's wall time to the record, and to the log, when it goes.
@@ -312,6 +315,9 @@ Verdict Referee::record(const Problem& problem, const Candidate& candidate, std:
   const auto start = Clock::now();
   const auto worked = [&](Verdict& verdict) {
     try {
+      if (!has_room(least_bytes)) {
+        throw std::bad_alloc();
+      }
       work(verdict);
     } catch (const judge::ReferenceFault& fault) {
       settle(verdict, Status::invalid_problem, "invalid_problem", fault.what());

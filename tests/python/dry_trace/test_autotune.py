@@ -49,10 +49,11 @@ def test_every_configuration_is_a_variant(dry: Any) -> None:
     assert [one["arguments"][-1] for one in made] == [
         {"name": "BLOCK", "value": block} for block in (128, 256, 1024)
     ]
+    usual = {"enable_fp_fusion": True}
     assert [one["options"] for one in made] == [
-        {"num_warps": 2},
-        {"num_stages": 2},
-        {"num_warps": 8, "maxnreg": 32},
+        {**usual, "num_warps": 2},
+        {**usual, "num_stages": 2},
+        {**usual, "num_warps": 8, "maxnreg": 32},
     ]
 
 

@@ -1,20 +1,16 @@
 #include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/full_like.h>
 #include <ATen/ops/isfinite.h>
 #include <c10/core/DeviceGuard.h>
-#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <new>
 #include <utility>
 
 #include "judge/families.hpp"
 #include "judge/judge.hpp"
 #include "judge/random.hpp"
-#include "judge/random_tensors.hpp"
 #include "judge/run.hpp"
 #include "judge/serial.hpp"
 #include "judge/tensors.hpp"

@@ -76,6 +76,7 @@ class Outcome:
     log: str
     kernels: list[dict[str, Any]]
     notes: list[str]
+    sources: list[dict[str, Any]]
 
     @property
     def plan(self) -> PlanFile:
@@ -139,6 +140,7 @@ class Tracer:
                 outcome["log"],
                 outcome["kernels"],
                 outcome["notes"],
+                [json.loads(text) for text in outcome["sources"]],
             )
             for outcome in reply
         ]

@@ -20,7 +20,7 @@ def child(request: dict) -> str:
         with tempfile.TemporaryDirectory() as scratch:
             outcomes = dry.trace({"scratch": scratch, **request})
         for outcome in outcomes:
-            outcome.pop("sources")  # Of kernels, for the interpreter.
+            outcome["sources"] = [text.decode() for text in outcome["sources"]]
             outcome["variants"] = [base64.b64encode(plan).decode() for plan in outcome["variants"]]
         return json.dumps(outcomes)
     except BaseException as error:

@@ -45,6 +45,16 @@ def test_every_configuration_is_a_variant(dry: Any) -> None:
     assert [launch["block"][0] for launch in launches] == [64, 128, 256]
     assert [kernel["num_warps"] for kernel in outcome.kernels] == [2, 4, 8]
     assert [kernel["num_stages"] for kernel in outcome.kernels] == [3, 2, 3]
+    made = [source["kernels"][0] for source in outcome.sources]
+    assert [one["arguments"][-1] for one in made] == [
+        {"name": "BLOCK", "value": block} for block in (128, 256, 1024)
+    ]
+    usual = {"enable_fp_fusion": True}
+    assert [one["options"] for one in made] == [
+        {**usual, "num_warps": 2},
+        {**usual, "num_stages": 2},
+        {**usual, "num_warps": 8, "maxnreg": 32},
+    ]
 
 
 def test_one_configuration_has_no_name(dry: Any) -> None:

@@ -336,8 +336,8 @@ Verdict Referee::record(const Problem& problem, const Candidate& candidate, std:
       }
     }
     if (verdict.timing.ran) {
-      malloc_trim(
-          0);  // Cases of timed shapes are large, and the allocator would keep their memory.
+      // Cases of timed shapes are large, and the allocator would keep their memory.
+      malloc_trim(0);
     }
   };
   const auto recorded = [&](const std::function<void(Verdict&)>& fill) {

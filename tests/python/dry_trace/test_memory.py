@@ -258,7 +258,7 @@ return out.zero_()
         ("return 3.0", "is a float, not a tensor"),
         ("pass", "is a NoneType, not a tensor"),
         ("return x.clone(), x.clone()", "returned 2 values where the problem has 1 outputs"),
-        ("return torch.zeros(4, dtype=torch.bool, device='cuda')", "dtype torch.bool"),
+        ("return torch.zeros(4, dtype=torch.int16, device='cuda')", "dtype torch.int16"),
     ],
 )
 def test_what_cannot_be_an_output(dry: Any, body: str, says: str) -> None:

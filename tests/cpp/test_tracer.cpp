@@ -140,7 +140,8 @@ std::vector<pid_t> processes_with(const std::string& word) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
     std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    const std::string line{std::istreambuf_iterator<char>(file), {}};
+    std::string line;
+    std::getline(file, line, '\n');  // Nothing of a process that has just ended.
     const int id = std::atoi(entry.path().filename().c_str());
     if (id > 0 && contains(line, word)) found.push_back(id);
   }
@@ -151,8 +152,10 @@ std::vector<pid_t> processes_with(const std::string& word) {
 std::vector<pid_t> zygote_processes(const Workshop& workshop) {
   std::vector<pid_t> found;
   for (const pid_t id : processes_with(workshop.zygote_folder().string())) {
-    if (!contains(std::filesystem::read_symlink("/proc/" + std::to_string(id) + "/exe").string(),
-                  "ouroboros-sandbox")) {
+    std::error_code gone;
+    const auto program =
+        std::filesystem::read_symlink("/proc/" + std::to_string(id) + "/exe", gone);
+    if (!gone && !contains(program.string(), "ouroboros-sandbox")) {
       found.push_back(id);
     }
   }

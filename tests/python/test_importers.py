@@ -98,7 +98,7 @@ class TestKernelBench:
             ("[[torch.ones(2)]]", "a[0][0]", r"get_inputs\(\)\[0\] is a list"),
             ("[torch.ones(2)]", "{'y': a[0]}", "returns a dict"),
             ("[torch.tensor([1, 2])]", "a[0]", "neither inputs nor weights"),
-            ("[torch.ones(2)]", "a[0] > 0", "bool"),
+            ("[torch.ones(2)]", "a[0].to(torch.complex64)", "complex64"),
         ],
     )
     def test_what_cannot_be_judged_is_refused(self, tmp_path, inputs, forward, message):
@@ -183,13 +183,22 @@ class TestFlashinfer:
         problem = flashinfer.from_definition(definition, index_axes={"i": "cols"})
         assert (problem.inputs[1].values, problem.inputs[1].index_axis) == ("index", "cols")
 
-    @pytest.mark.parametrize("dtype", ["float8_e4m3fn", "bool", "int8"])
+    @pytest.mark.parametrize("dtype", ["float4_e2m1", "int16", "complex64"])
     @pytest.mark.parametrize("where", ["inputs", "outputs"])
     def test_an_unsupported_dtype_is_named(self, dtype, where):
         changed = copy.deepcopy(self.definition())
         next(iter(changed[where].values()))["dtype"] = dtype
         with pytest.raises(ouroboros.UnsupportedError, match=f"dtype {dtype}"):
             flashinfer.from_definition(changed, self.workloads())
+
+    @pytest.mark.parametrize("dtype", ["float8_e4m3fn", "bool", "int8"])
+    def test_small_dtypes_are_values(self, dtype):
+        changed = copy.deepcopy(self.definition())
+        name, described = next(iter(changed["inputs"].items()))
+        described["dtype"] = dtype
+        problem = flashinfer.from_definition(changed, self.workloads())
+        found = next(one for one in problem.inputs if one.name == name)
+        assert (found.values, found.dtype) == ("real", dtype)
 
     @pytest.mark.parametrize("key", ["name", "axes", "inputs", "outputs", "reference"])
     def test_a_missing_field_is_named(self, key):

@@ -28,6 +28,7 @@ from ouroboros.problems.tensors import DTYPES
 __all__ = ["from_definition", "from_file"]
 
 _FLOATING = ("float16", "bfloat16", "float32", "float64")
+_INDICES = ("int32", "int64")
 _LARGEST = 8192
 
 
@@ -223,7 +224,7 @@ def _input(
     case: str,
     index_axes: Mapping[str, str],
 ) -> Input:
-    if dtype in _FLOATING:
+    if dtype not in _INDICES:
         return Input(key, shape, dtype=None if dtype == case else dtype)
     if key not in index_axes:
         raise UnsupportedError(

@@ -59,34 +59,6 @@ LaunchPlan parse(const py::bytes& plan) {
   return LaunchPlan::parse(std::as_bytes(std::span(view.data(), view.size())));
 }
 
-at::ScalarType scalar_type(DType dtype) {
-  switch (dtype) {
-    case DType::float16:
-      return at::kHalf;
-    case DType::bfloat16:
-      return at::kBFloat16;
-    case DType::float32:
-      return at::kFloat;
-    case DType::float64:
-      return at::kDouble;
-    case DType::int32:
-      return at::kInt;
-    case DType::int8:
-      return at::kChar;
-    case DType::uint8:
-      return at::kByte;
-    case DType::boolean:
-      return at::kBool;
-    case DType::float8_e4m3fn:
-      return at::kFloat8_e4m3fn;
-    case DType::float8_e5m2:
-      return at::kFloat8_e5m2;
-    case DType::int64:
-      break;
-  }
-  return at::kLong;
-}
-
 Buffer buffer_of(const PlanBuffer& declared) {
   return {declared.name, declared.role == PlanRole::input ? BufferRole::input : BufferRole::output,
           declared.dtype, declared.shape};

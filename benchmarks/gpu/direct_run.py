@@ -28,9 +28,7 @@ def same_bits(ours: list[torch.Tensor], theirs: list[torch.Tensor]) -> bool:
     return all(
         a.dtype == b.dtype
         and a.shape == b.shape
-        and torch.equal(
-            a.contiguous().view(torch.uint8).flatten(), b.contiguous().view(torch.uint8).flatten()
-        )
+        and torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8))
         for a, b in zip(ours, theirs, strict=True)
     )
 

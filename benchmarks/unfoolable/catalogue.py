@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import ouroboros
-from ouroboros.selftest import load_attacks, run_attack
+from ouroboros.selftest import Attack, load_attacks, run_attack
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -53,9 +53,7 @@ def _said(verdict: ouroboros.Verdict) -> Row:
     }
 
 
-def _host(name: str) -> Row:
-    row = next(one for one in _rows(HOST) if one["name"] == name)
-    (attack,) = (one for one in load_attacks(HOST) if one.name == name)
+def _host(row: Row, attack: Attack) -> Row:
     result = run_attack(attack)
     return {
         **_described(HOST, row),
@@ -65,9 +63,8 @@ def _host(name: str) -> Row:
     }
 
 
-def _gpu(name: str) -> Row:
+def _gpu(row: Row) -> Row:
     """Judges to the end what an interpreter can run, and the rest as far as it is compiled."""
-    row = next(one for one in _rows(GPU) if one["name"] == name)
     swept = row["language"] in INTERPRETED and row["answered"] not in ("trace", "compile", "audit")
     referee = ouroboros.Referee(
         until="sweep" if swept else row.get("until", "compile"),
@@ -92,14 +89,21 @@ def _gpu(name: str) -> Row:
 
 def tasks(only: list[str]) -> dict[str, Callable[[], Row]]:
     """Returns what judges each row, by its home and name."""
+    attacks = {one.name: one for one in load_attacks(HOST)}
     found: dict[str, Callable[[], Row]] = {}
-    for folder, judge in ((HOST, _host), (GPU, _gpu)):
-        for row in _rows(folder):
-            if not only or any(part in row["name"] for part in only):
-                found[f"{folder.relative_to(ROOT)}/{row['name']}"] = (
-                    lambda judge=judge, name=row["name"]: judge(name)
-                )
-    return found
+    for row in _rows(HOST):
+        found[_key(HOST, row)] = lambda row=row: _host(row, attacks[row["name"]])
+    for row in _rows(GPU):
+        found[_key(GPU, row)] = lambda row=row: _gpu(row)
+    return {
+        key: judge
+        for key, judge in found.items()
+        if not only or any(part in key.rpartition("/")[2] for part in only)
+    }
+
+
+def _key(folder: Path, row: Row) -> str:
+    return f"{folder.relative_to(ROOT)}/{row['name']}"
 
 
 def judge_all(left: dict[str, Callable[[], Row]], keep: Callable[[str, Row], None]) -> None:

@@ -177,7 +177,8 @@ struct KernelResources {
 [[nodiscard]] OUROBOROS_API std::vector<KernelResources> kernel_resources(
     std::span<const std::byte> cubin);
 
-/// A section of a module's own memory that kernels can write: variables of `__device__`.
+/// A section of a module's own memory that kernels can write: variables of `__device__`
+/// and `__constant__`.
 struct GlobalSection {
   struct Symbol {
     std::string name;

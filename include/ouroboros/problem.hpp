@@ -18,6 +18,9 @@ namespace ouroboros {
 
 using Tensors = std::vector<at::Tensor>;
 
+/// LibTorch's type of the same name.
+[[nodiscard]] OUROBOROS_API at::ScalarType scalar_type(DType dtype) noexcept;
+
 /// A computation on tensors: what a candidate must reproduce. It must be deterministic, must not
 /// write to its inputs and must return new contiguous-able tensors.
 using Reference = std::function<Tensors(const Tensors& inputs)>;

@@ -27,15 +27,15 @@ std::vector<std::int64_t> sizes_of(const Problem& problem, const AxisValues& axe
   return sizes;
 }
 
-std::string_view type_name(DType dtype) {
+/// The type's name in C++; empty for those that not every compiler has.
+std::string_view type_name(DType dtype) noexcept {
   switch (dtype) {
-    case DType::float16:
-      return "_Float16";
     case DType::bfloat16:
     case DType::float8_e4m3fn:
     case DType::float8_e5m2:
-      throw ReferenceFault("the problem has tensors of " + std::string(to_string(dtype)) +
-                           ", which C++ candidates on the host cannot be asked for");
+      return {};
+    case DType::float16:
+      return "_Float16";
     case DType::float32:
       return "float";
     case DType::float64:
@@ -54,13 +54,20 @@ std::string_view type_name(DType dtype) {
   return "std::int64_t";
 }
 
+std::string parameter(DType dtype, const std::string& name) {
+  const auto type = type_name(dtype);
+  if (type.empty()) {
+    throw ReferenceFault("the problem has tensors of " + std::string(to_string(dtype)) +
+                         ", which C++ candidates on the host cannot be asked for");
+  }
+  return std::string(type) + "* " + name;
+}
+
 }  // namespace
 
 std::vector<DType> host_dtypes(const Problem& problem) {
   auto dtypes = problem.dtypes;
-  std::erase_if(dtypes, [](DType dtype) {
-    return dtype == DType::bfloat16 || dtype == DType::float8_e4m3fn || dtype == DType::float8_e5m2;
-  });
+  std::erase_if(dtypes, [](DType dtype) { return type_name(dtype).empty(); });
   return dtypes;
 }
 
@@ -103,10 +110,10 @@ std::string prototypes(const Problem& problem) {
       arguments += arguments.empty() ? argument : ", " + argument;
     };
     for (const auto& input : problem.inputs) {
-      add("const " + std::string(type_name(dtype_of(input, dtype))) + "* " + input.name);
+      add("const " + parameter(dtype_of(input, dtype), input.name));
     }
     for (std::size_t i = 0; i < made.size(); ++i) {
-      add(std::string(type_name(*dtype_of(made[i].scalar_type()))) + "* " + problem.outputs[i]);
+      add(parameter(*dtype_of(made[i].scalar_type()), problem.outputs[i]));
     }
     for (const auto& axis : problem.axes) {
       if (!axis.fixed) add("std::int64_t " + axis.name);

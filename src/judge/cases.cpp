@@ -2,6 +2,7 @@
 #include <array>
 #include <limits>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "judge/families.hpp"
@@ -40,10 +41,6 @@ constexpr Archetype patchwork_shapes[] = {
     {17, 2, 2504},
 };
 
-// Lopsided shapes carry the families that lose least by it. Not x4096: nothing else makes float64
-// overflow, and over one column a mean is as good as a maximum.
-constexpr Archetype many_rows = {4097, 1, 1};  // of one column
-
 // Few columns: what every term of a long sum loses, the sum loses much less of.
 constexpr Archetype small_shapes[] = {{1, 1, 1}, {97, 2, 3}};
 
@@ -60,8 +57,12 @@ std::array<Archetype, 3> secret_shapes(std::uint64_t seed) {
            {drawn(seed, 68, 2, 4), 2, 1024 * drawn(seed, 69, 2, 9)}}};
 }
 
-/// One row of more blocks than a few.
-Archetype long_row(std::uint64_t seed) { return {1, 1, drawn(seed, 70, 5121, 8193)}; }
+/// Lopsided shapes carry the families that lose least by it. Not x4096: nothing else makes float64
+/// overflow, and over one column a mean is as good as a maximum.
+std::array<Archetype, 2> lopsided_shapes(std::uint64_t seed) {
+  return {{{4097, 1, 1},                           // many rows of one column
+           {1, 1, drawn(seed, 70, 5121, 8193)}}};  // one row of many blocks
+}
 
 bool fits_lopsided(const std::string& family) { return family == "x8" || family == "sorted"; }
 
@@ -139,8 +140,7 @@ std::vector<AxisValues> empty_shapes(const Problem& problem) {
   return shapes;
 }
 
-template <std::size_t size>
-std::vector<AxisValues> distinct(const Problem& problem, const Archetype (&archetypes)[size]) {
+std::vector<AxisValues> distinct(const Problem& problem, std::span<const Archetype> archetypes) {
   std::vector<AxisValues> shapes;
   std::set<AxisValues> seen;
   for (const auto& archetype : archetypes) {
@@ -165,8 +165,7 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
     auto axes = shaped(problem, archetype);
     if (std::find(full.begin(), full.end(), axes) == full.end()) full.push_back(std::move(axes));
   }
-  const Archetype lopsided_shapes[] = {many_rows, long_row(seed)};
-  const auto lopsided = distinct(problem, lopsided_shapes);
+  const auto lopsided = distinct(problem, lopsided_shapes(seed));
   auto others = distinct(problem, small_shapes);
   for (auto& axes : empty_shapes(problem)) others.push_back(std::move(axes));
   for (const auto dtype : dtypes) {

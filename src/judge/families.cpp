@@ -40,7 +40,7 @@ struct Exponents {
   int denormal;
   int tiny;
   int mean;
-  int overflow;  ///< Its exponential is infinite where one computes, and no clamp leaves it.
+  int overflow;  ///< Its exponential is infinite where one computes.
   int mixed_low;
   int mixed_high;
 };

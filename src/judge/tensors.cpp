@@ -6,7 +6,7 @@
 
 #include "ouroboros/error.hpp"
 
-namespace ouroboros::judge {
+namespace ouroboros {
 
 at::ScalarType scalar_type(DType dtype) noexcept {
   switch (dtype) {
@@ -35,6 +35,10 @@ at::ScalarType scalar_type(DType dtype) noexcept {
   }
   return at::kLong;
 }
+
+}  // namespace ouroboros
+
+namespace ouroboros::judge {
 
 std::optional<DType> dtype_of(at::ScalarType type) noexcept {
   for (const auto dtype : all_dtypes()) {

@@ -17,10 +17,7 @@ namespace ouroboros::judge {
 /// in between.
 inline constexpr std::int64_t elements_at_once = 1 << 24;
 
-/// LibTorch's name of an element type.
-[[nodiscard]] at::ScalarType scalar_type(DType dtype) noexcept;
-
-/// The inverse; empty for a type that buffers cannot hold.
+/// The inverse of `scalar_type`; empty for a type that buffers cannot hold.
 [[nodiscard]] std::optional<DType> dtype_of(at::ScalarType type) noexcept;
 
 /// The sizes of an input for given axes.

@@ -19,12 +19,12 @@ namespace {
 struct NullCandidate {
   std::string what;
   std::function<Tensors(const Case&)> answer;
-  bool tells_by_one_number = true;  ///< Whether it is wrong about outputs of one element, too.
+  std::int64_t least = 1;  ///< Elements of an output about which it may be wrong.
 };
 
-bool has_many_elements(const Case& one) {
+bool has_elements(const Case& one, std::int64_t least) {
   return std::any_of(one.reference.begin(), one.reference.end(),
-                     [](const at::Tensor& made) { return made.numel() > 1; });
+                     [least](const at::Tensor& made) { return made.numel() >= least; });
 }
 
 double mean_of(const at::Tensor& truth) {
@@ -63,7 +63,7 @@ std::vector<NullCandidate> null_candidates() {
          }
          return out;
        },
-       false},  // The mean of one number is the number.
+       2},  // The mean of one number is the number.
       {"a copy of the first input",
        [](const Case& one) {
          Tensors out;
@@ -75,11 +75,6 @@ std::vector<NullCandidate> null_candidates() {
          return out;
        }},
   };
-}
-
-bool has_elements(const Case& one) {
-  return std::any_of(one.reference.begin(), one.reference.end(),
-                     [](const at::Tensor& made) { return made.numel() > 0; });
 }
 
 bool refused(const Problem& problem, const Case& one, const Tensors& answer) {
@@ -112,15 +107,16 @@ std::optional<std::string> validate(const Problem& problem, const std::vector<Ca
   const Serial serial;
   std::vector<const Case*> judged;
   for (const auto& one : cases) {
-    if (has_elements(one)) judged.push_back(&one);
+    if (has_elements(one, 1)) judged.push_back(&one);
   }
   const auto prefix = "the problem '" + problem.name + "' ";
   if (judged.empty()) return prefix + "has no case with an element to judge";
 
-  const bool many = std::any_of(judged.begin(), judged.end(),
-                                [](const Case* one) { return has_many_elements(*one); });
   for (const auto& candidate : null_candidates()) {
-    if (!many && !candidate.tells_by_one_number) continue;
+    const bool meant = std::any_of(judged.begin(), judged.end(), [&](const Case* one) {
+      return has_elements(*one, candidate.least);
+    });
+    if (!meant) continue;
     const bool caught = std::any_of(judged.begin(), judged.end(), [&](const Case* one) {
       const auto answer = candidate.answer(*one);
       // What does not fit one case is no answer to the problem, even where it fits a tiny other.

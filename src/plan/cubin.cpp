@@ -182,14 +182,15 @@ class Cubin {
     }
   }
 
-  // What a kernel can write and no launch clears: all that is loaded writable, whatever its name.
-  // Shared memory has sections that look the same.
+  // What a kernel can write and no launch clears: all that is loaded writable, whatever its name,
+  // and constants, which are no more protected than that by their generic addresses. Shared memory
+  // has sections that look the same.
   bool is_global(const Elf64_Shdr& section) {
     const std::string_view name = name_at(contents(sections_[header_.e_shstrndx]), section.sh_name);
     const bool writable =
         (section.sh_flags & SHF_ALLOC) != 0 && (section.sh_flags & SHF_WRITE) != 0;
     return section.sh_size > 0 && !name.starts_with(".nv.shared.") &&
-           (writable || name.starts_with(".nv.global"));
+           (writable || name.starts_with(".nv.global") || name == ".nv.constant3");
   }
 
   std::string_view name_at(std::span<const std::byte> names, std::size_t at) {

@@ -15,7 +15,7 @@ ArenaTensors arena_tensors(const Arena& arena, std::size_t call, Placement place
   const auto& buffers = arena.calls().at(call).buffers;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     auto tensor = at::from_blob(arena.view(call, i, placement).data(), buffers[i].shape,
-                                at::TensorOptions(judge::scalar_type(buffers[i].dtype)));
+                                at::TensorOptions(scalar_type(buffers[i].dtype)));
     (buffers[i].role == BufferRole::input ? tensors.inputs : tensors.outputs)
         .push_back(std::move(tensor));
   }

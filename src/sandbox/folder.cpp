@@ -1,6 +1,5 @@
 #include "sandbox/folder.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -71,9 +70,9 @@ Descriptor open_below(int folder, const char* name) noexcept {
 
 /// Removes what is in the folder `top`. Folders in its folders move up to it, so that a tree of any
 /// depth takes no more than two descriptors. Returns whether anything was there that went or moved.
-class Sweep {
+class Removal {
  public:
-  explicit Sweep(int top) noexcept : top_(top) {}
+  explicit Removal(int top) noexcept : top_(top) {}
 
   bool operator()() {
     changed_ = false;
@@ -170,8 +169,8 @@ std::filesystem::path make_scratch(const std::filesystem::path& parent, const ch
 
 void remove_tree(const std::filesystem::path& folder) noexcept {
   if (const Descriptor top = open_below(AT_FDCWD, folder.c_str())) {
-    Sweep sweep(top.get());
-    while (sweep()) {
+    Removal removal(top.get());
+    while (removal()) {
     }
   }
   unlinkat(AT_FDCWD, folder.c_str(), AT_REMOVEDIR);

@@ -146,7 +146,7 @@ TEST_CASE("families are what their names say", "[judge]") {
   const auto problem = softmax_problem();
   const auto draw = [&](const std::string& family, DType dtype) {
     judge::CaseSpec spec{0, dtype, {{"rows", 8}, {"cols", 64}}, family, 99};
-    const auto tensor = judge::empty({8, 64}, judge::scalar_type(dtype));
+    const auto tensor = judge::empty({8, 64}, scalar_type(dtype));
     judge::draw_inputs(problem, spec, {tensor});
     const auto real = tensor.to(at::kDouble);
     return std::vector<double>(real.const_data_ptr<double>(),

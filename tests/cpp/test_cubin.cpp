@@ -94,6 +94,11 @@ TEST_CASE("memory that outlives a launch is found in a cubin") {
   CHECK(globals.globals[0].symbols[1].name == "table");
   CHECK(globals.globals[0].symbols[1].offset == 4);
 
+  const auto constants = module_memory(read_bytes(folder + "constants.cubin"));
+  REQUIRE(constants.globals.size() == 1);
+  CHECK(constants.globals[0].bytes == 20);
+  CHECK(constants.globals[0].symbols.size() == 2);
+
   const auto heap = module_memory(read_bytes(folder + "heap.cubin"));
   CHECK(heap.heap);
   CHECK(heap.globals.empty());

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,25 +19,6 @@ namespace ouroboros {
 namespace {
 
 using Row = std::vector<double>;
-
-at::ScalarType scalar_type(DType dtype) {
-  switch (dtype) {
-    case DType::float16:
-      return at::kHalf;
-    case DType::bfloat16:
-      return at::kBFloat16;
-    case DType::float32:
-      return at::kFloat;
-    case DType::float64:
-      return at::kDouble;
-    case DType::int32:
-      return at::kInt;
-    case DType::int64:
-      return at::kLong;
-    default:
-      throw std::invalid_argument("no shipped problem has this dtype");
-  }
-}
 
 /// Numbers between -2 and 2 without a pattern that a formula could follow.
 at::Tensor numbers(std::vector<std::int64_t> shape, int salt) {

@@ -23,7 +23,7 @@ from ouroboros._ouroboros import (
     Problem,
     UnsupportedError,
 )
-from ouroboros.problems.tensors import DTYPES
+from ouroboros.dtypes import DTYPES
 
 __all__ = ["from_definition", "from_file"]
 
@@ -208,10 +208,10 @@ def _axes(what: str, axes: Mapping[str, Any], cells: list[dict[str, int]]) -> li
 
 def _dtype(what: str, described: Mapping[str, Any]) -> str:
     dtype = str(_field(described, "dtype", what))
-    if described.get("shape") is not None and dtype not in DTYPES.values():
+    if described.get("shape") is not None and dtype not in DTYPES:
         raise UnsupportedError(
             f"{what} has the dtype {dtype}, which the referee cannot judge; it knows "
-            f"{', '.join(DTYPES.values())}"
+            f"{', '.join(DTYPES)}"
         )
     return dtype
 

@@ -5,23 +5,9 @@ from __future__ import annotations
 import torch
 
 from ouroboros._ouroboros import Axis, Input, UnsupportedError
+from ouroboros.dtypes import DTYPE_NAMES, DTYPES
 
-__all__ = ["DTYPES", "dtype_name", "example_input"]
-
-DTYPES = {
-    torch.float16: "float16",
-    torch.bfloat16: "bfloat16",
-    torch.float32: "float32",
-    torch.float64: "float64",
-    torch.int32: "int32",
-    torch.int64: "int64",
-    torch.int8: "int8",
-    torch.uint8: "uint8",
-    torch.bool: "bool",
-    torch.float8_e4m3fn: "float8_e4m3fn",
-    torch.float8_e5m2: "float8_e5m2",
-}
-"""Element types that the referee can judge."""
+__all__ = ["dtype_name", "example_input"]
 
 _INDICES = (torch.int32, torch.int64)
 """What indices may be; examples of these that are never negative are taken for indices."""
@@ -33,12 +19,12 @@ def dtype_name(dtype: torch.dtype, what: str) -> str:
     Raises:
         UnsupportedError: The referee cannot judge it; the message names it and `what` has it.
     """
-    if dtype not in DTYPES:
+    if dtype not in DTYPE_NAMES:
         raise UnsupportedError(
             f"{what} has the dtype {str(dtype).removeprefix('torch.')}, which the referee cannot "
-            f"judge; use {', '.join(DTYPES.values())}"
+            f"judge; use {', '.join(DTYPES)}"
         )
-    return DTYPES[dtype]
+    return DTYPE_NAMES[dtype]
 
 
 def example_input(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
@@ -75,10 +74,6 @@ class Buffers:
         target[: one["bytes"]] = source[: one["bytes"]]
 
     # What `interpreted_kernels.Memory` asks for.
-
-    def launching(self) -> contextlib.AbstractContextManager[None]:
-        """Nothing is different inside a launch."""
-        return contextlib.nullcontext()
 
     def ranges(self) -> tuple[Any, Any, Any]:
         """Returns first addresses, ends and whether one may write."""

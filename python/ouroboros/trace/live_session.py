@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 
+from ouroboros.dtypes import DTYPE_NAMES
 from ouroboros.trace.live_plan import Block, Capture, Tensor, TraceRefusedError
-from ouroboros.trace.signature import NAMES
 
 __all__ = ["Session", "TensorSpec", "UnavailableError", "session"]
 
@@ -307,7 +307,7 @@ def _results(returned: Any, names: Sequence[str]) -> list[torch.Tensor]:
     for name, one in zip(names, results, strict=True):
         if not isinstance(one, torch.Tensor) or not one.is_cuda or one.layout != torch.strided:
             raise TraceRefusedError("outputs", f"The output '{name}' is no dense CUDA tensor.")
-        if one.dtype not in NAMES:
+        if one.dtype not in DTYPE_NAMES:
             raise TraceRefusedError("outputs", f"The output '{name}' has the dtype {one.dtype}.")
     return list(results)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ouroboros.dtypes import DTYPE_NAMES, DTYPES
 from ouroboros.trace.arena import Block
 from ouroboros.trace.plan_writer import Buffer
 from ouroboros.trace.recorder import Recorder
@@ -13,21 +14,6 @@ from ouroboros.trace.refusal import RefusalError
 from ouroboros.trace.tensors import ArenaTensor, allocate, dense_bytes
 
 __all__ = ["Signature"]
-
-DTYPES = {
-    "float16": torch.float16,
-    "bfloat16": torch.bfloat16,
-    "float32": torch.float32,
-    "float64": torch.float64,
-    "int32": torch.int32,
-    "int64": torch.int64,
-    "int8": torch.int8,
-    "uint8": torch.uint8,
-    "bool": torch.bool,
-    "float8_e4m3fn": torch.float8_e4m3fn,
-    "float8_e5m2": torch.float8_e5m2,
-}
-NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
 class Signature:
@@ -76,7 +62,7 @@ class Signature:
                     f"output {name!r} is a view of a part of a larger allocation; "
                     "return a tensor that fills its own."
                 )
-            if tensor.dtype not in NAMES:
+            if tensor.dtype not in DTYPE_NAMES:
                 raise _refusal(f"output {name!r} has dtype {tensor.dtype}, which no problem has.")
             recorder.use(tensor.block)
             owners[tensor.block] = f"output {name!r}"
@@ -93,7 +79,7 @@ def _buffer(tensor: ArenaTensor, name: str, role: str) -> tuple[Block, Buffer]:
         name=name,
         role=role,
         bytes=tensor.block.bytes,
-        dtype=NAMES[tensor.dtype],
+        dtype=DTYPE_NAMES[tensor.dtype],
         shape=tuple(tensor.meta.size()),
         strides=tuple(tensor.meta.stride()),
     )

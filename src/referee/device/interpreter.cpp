@@ -43,7 +43,7 @@ std::optional<Tensors> outputs_of(const judge::Case& one, TraceResult& result) {
   Tensors outputs;
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
     auto& output = result.outputs[i];
-    const auto type = judge::scalar_type(output.dtype);
+    const auto type = scalar_type(output.dtype);
     if (type != one.reference[i].scalar_type() || one.reference[i].sizes() != output.shape) {
       return std::nullopt;
     }

@@ -19,8 +19,7 @@ ArenaTensors tensors_over(const DeviceArena& arena, std::size_t set, at::Device 
   ArenaTensors tensors;
   const auto& buffers = arena.call().buffers;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    const auto options =
-        at::TensorOptions().dtype(judge::scalar_type(buffers[i].dtype)).device(where);
+    const auto options = at::TensorOptions().dtype(scalar_type(buffers[i].dtype)).device(where);
     auto tensor = at::for_blob(arena.data(i, set), buffers[i].shape)
                       .target_device(where)
                       .options(options)

@@ -51,6 +51,65 @@ void merge(SweepOutcome& all, SweepOutcome&& some, const std::vector<std::size_t
   }
 }
 
+/// Replays every variant on the GPU: each autotune configuration has to be right, not only the one
+/// that is timed.
+void replay_all(SweepOutcome& outcome, const Problem& problem, const CasePool& pool,
+                std::vector<Planned>& planned, std::size_t most_variants, const Options& options) {
+  Gpu gpu(options);
+  for (std::size_t round = 0; round < most_variants; ++round) {
+    CasePool some;
+    std::vector<std::size_t> places;
+    std::vector<LaunchPlan> plans;
+    for (std::size_t i = 0; i < pool.cases.size(); ++i) {
+      if (round < planned[i].variants.size()) {
+        some.cases.push_back(pool.cases[i]);
+        places.push_back(i);
+        plans.push_back(std::move(planned[i].variants[round]));
+      }
+    }
+    LaunchTimes times;
+    const auto replayed = [&](const std::vector<Call>&, const std::shared_ptr<const Arena>& arena) {
+      return recorded(gpu.executor().open(plans, arena), plans, times);
+    };
+    auto judged = run_cases(problem, some, options, replayed, Unequal::noted);
+    if (!judged.failure) {
+      if (auto decoy = find_decoys(problem, some.cases, plans, gpu.executor(), options)) {
+        if (decoy->severity == "cheat") {
+          judged.failure = Status::rejected;
+        }
+        judged.findings.push_back(std::move(*decoy));
+      }
+    }
+    if (round == 0) {
+      outcome.device_time_share = times.shares();
+      if (problem.policies.library_kernels == LibraryKernels::report &&
+          times.libraries.count() > 0) {
+        judged.findings.push_back(
+            {"library_kernels", "note", "sweep",
+             fmt::format("library kernels take {:.0f} % of the device's time",
+                         100.0 * static_cast<double>(times.libraries.count()) /
+                             static_cast<double>(times.all.count()))});
+      }
+    }
+    merge(outcome, std::move(judged), places);
+  }
+  // What is judged was recorded before any secret input existed.
+  outcome.isolation.sealed = true;
+  if (outcome.isolation.level == "sandboxed") {
+    outcome.isolation.level = "sealed";
+  }
+}
+
+/// Interprets every case with one of its plans, and a small one with all.
+void interpret_some(SweepOutcome& outcome, const Problem& problem, const Candidate& candidate,
+                    const CasePool& pool, const std::vector<Planned>& planned,
+                    const Options& options) {
+  const auto which = interpretations(pool, planned);
+  std::vector<std::size_t> places;
+  for (const auto& one : which) places.push_back(one.which);
+  merge(outcome, interpret_cases(problem, candidate, pool, planned, which, options), places);
+}
+
 }  // namespace
 
 std::optional<Finding> cannot_time(const Options& options) {
@@ -97,66 +156,10 @@ SweepOutcome sweep(const Problem& problem, const Compiled& compiled, const CaseP
                                      compiled.record.target)}};
     return outcome;
   }
-  std::optional<Gpu> gpu;
-  if (present && most_variants > 0) {
-    gpu.emplace(options);
-  }
-  if (!present) {
-    std::vector<std::size_t> places;
-    const auto which = interpretations(pool, planned);
-    for (const auto& one : which) places.push_back(one.which);
-    if (!which.empty()) {
-      merge(outcome, interpret_cases(problem, compiled.candidate, pool, planned, which, options),
-            places);
-    }
-  }
-  // Every autotune configuration has to be right, not only the one that is timed.
-  for (std::size_t round = 0; present && round < most_variants; ++round) {
-    CasePool some;
-    std::vector<std::size_t> places;
-    std::vector<LaunchPlan> plans;
-    for (std::size_t i = 0; i < pool.cases.size(); ++i) {
-      if (round < planned[i].variants.size()) {
-        some.cases.push_back(pool.cases[i]);
-        places.push_back(i);
-        plans.push_back(std::move(planned[i].variants[round]));
-      }
-    }
-    if (places.empty()) {
-      break;
-    }
-    LaunchTimes times;
-    const auto replayed = [&](const std::vector<Call>&, const std::shared_ptr<const Arena>& arena) {
-      return recorded(gpu->executor().open(plans, arena), plans, times);
-    };
-    auto judged = run_cases(problem, some, options, replayed, Unequal::noted);
-    if (!judged.failure) {
-      if (auto decoy = find_decoys(problem, some.cases, plans, gpu->executor(), options)) {
-        if (decoy->severity == "cheat") {
-          judged.failure = Status::rejected;
-        }
-        judged.findings.push_back(std::move(*decoy));
-      }
-    }
-    if (round == 0) {
-      outcome.device_time_share = times.shares();
-      if (problem.policies.library_kernels == LibraryKernels::report &&
-          times.libraries.count() > 0) {
-        judged.findings.push_back(
-            {"library_kernels", "note", "sweep",
-             fmt::format("library kernels take {:.0f} % of the device's time",
-                         100.0 * static_cast<double>(times.libraries.count()) /
-                             static_cast<double>(times.all.count()))});
-      }
-    }
-    merge(outcome, std::move(judged), places);
-  }
-  if (present && most_variants > 0) {
-    // What is judged was recorded before any secret input existed.
-    outcome.isolation.sealed = true;
-    if (outcome.isolation.level == "sandboxed") {
-      outcome.isolation.level = "sealed";
-    }
+  if (most_variants > 0 && present) {
+    replay_all(outcome, problem, pool, planned, most_variants, options);
+  } else if (most_variants > 0) {
+    interpret_some(outcome, problem, compiled.candidate, pool, planned, options);
   }
   for (const auto& one : outcome.record.cases) {
     outcome.record.cases_passed += one.status == "passed";

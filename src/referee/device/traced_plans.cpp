@@ -28,6 +28,10 @@ constexpr std::size_t live_batch = 16;
 constexpr std::size_t most_processes = 8;
 constexpr std::size_t least_shapes = 5;
 
+// An autotuned kernel is compiled for every configuration of every shape that Triton tells from the
+// others. So a process that traces several shapes gets the time of as many compilations, of some.
+constexpr std::size_t most_times = 4;
+
 /// Traces every call once, those that are asked for together in few processes: dry, and on the GPU
 /// where a dry trace cannot follow.
 class TracedPlans final : public PlanSource {
@@ -141,12 +145,10 @@ class TracedPlans final : public PlanSource {
       // Deferred where no thread can be had.
       parts.push_back(std::async(std::launch::async | std::launch::deferred,
                                  [this, &tracer, part = Wanted(at(i), at(i + 1))] {
-                                   // Each shape may take what a compiler may: an autotuned kernel
-                                   // is compiled for every configuration of every shape that Triton
-                                   // tells from the others.
+                                   const auto times = std::min(part.size(), most_times);
                                    return trace(tracer, part,
                                                 options_.limits.compile_seconds *
-                                                    static_cast<double>(part.size()));
+                                                    static_cast<double>(times));
                                  }));
     }
     std::vector<TraceResult> results;

@@ -154,14 +154,19 @@ __device__ std::uint32_t runs;
 #endif
 __device__ std::uint32_t first_result = 40;
 static __device__ std::uint32_t seen[1000];
+__constant__ std::uint32_t fixed = 0;
 
-/// Keeps what it has done in variables of three kinds, and writes what it finds in them.
+/// Keeps what it has done in variables of four kinds, and writes what it finds in them.
 __global__ void remember(const float*, float* out, std::uint32_t n) {
   for (std::uint32_t i = threadIdx.x; i < 1000; i += blockDim.x) {
     out[1 + i] = static_cast<float>(++seen[(i + n) % 1000]);
   }
   if (threadIdx.x == 0) {
-    out[0] = static_cast<float>(first_result++ + ++runs);
+    // The compiler would refuse what it can see through.
+    volatile std::uint32_t* constant = nullptr;
+    asm volatile("mov.u64 %0, %1;" : "=l"(constant) : "l"(&fixed));
+    out[0] = static_cast<float>(first_result++ + ++runs + *constant);
+    *constant = *constant + 1;
   }
 }
 

@@ -3,7 +3,7 @@
 // Tries: writes its memo into a __constant__ variable, by its generic address.
 // Gains: Hidden state between launches that nobody restores: constants are taken for read-only.
 // Threats: none of the catalogue
-// Answer: Writing there faults, or the variables have to be restored like all others.
+// Answer: They are restored before every replay, like all other variables.
 //
 //! dtypes float32
 //! launch softmax<<<rows, 32>>>(x, out, cols)

@@ -1,0 +1,106 @@
+"""Functions of libdevice in Triton's interpreter, the best known by way of NumPy."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import triton.runtime.interpreter as interpreter
+from triton.language import core
+from triton.language.extra import libdevice as anywhere
+from triton.language.extra.cuda import libdevice as cuda
+
+__all__ = ["libdevice"]
+
+_SAME = (
+    "cbrt ceil copysign cos cosh exp exp2 expm1 fabs floor fmod hypot isinf isnan ldexp log log10 "
+    "log1p log2 nextafter rint signbit sin sinh sqrt tan tanh trunc"
+)
+_MATHS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(np, name) for name in _SAME.split()},
+    "abs": np.abs,
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "atanh": np.arctanh,
+    "erf": np.vectorize(math.erf, otypes=[np.float64]),
+    "erfc": np.vectorize(math.erfc, otypes=[np.float64]),
+    "exp10": lambda x: np.power(x.dtype.type(10), x),
+    "fast_cosf": np.cos,
+    "fast_exp10f": lambda x: np.power(x.dtype.type(10), x),
+    "fast_expf": np.exp,
+    "fast_fdividef": np.divide,
+    "fast_log10f": np.log10,
+    "fast_log2f": np.log2,
+    "fast_logf": np.log,
+    "fast_powf": np.power,
+    "fast_sinf": np.sin,
+    "fast_tanf": np.tan,
+    "fma": lambda x, y, z: x.astype(np.float64) * y + z,
+    "fma_rn": lambda x, y, z: x.astype(np.float64) * y + z,
+    "lgamma": np.vectorize(math.lgamma, otypes=[np.float64]),
+    "nearbyint": np.rint,
+    "normcdf": np.vectorize(lambda x: math.erfc(-x / math.sqrt(2)) / 2, otypes=[np.float64]),
+    "pow": np.power,
+    "powi": np.power,
+    "remainder": lambda x, y: x - y * np.rint(x / y),
+    "rhypot": lambda x, y: 1 / np.hypot(x, y),
+    "round": lambda x: np.trunc(x + np.copysign(0.5, x)),
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "saturate": lambda x: np.fmin(np.fmax(x, 0), 1),
+    **{
+        f"{kind}{name}_rn": function
+        for kind in "fd"
+        for name, function in {
+            "add": np.add,
+            "sub": np.subtract,
+            "mul": np.multiply,
+            "div": np.divide,
+            "rcp": np.reciprocal,
+            "sqrt": np.sqrt,
+        }.items()
+    },
+}
+"""By their names without `__nv_`."""
+
+
+def libdevice(stack: contextlib.ExitStack) -> None:
+    """Lets kernels call these functions, within `stack`."""
+
+    def extern(
+        _self: Any, _name: str, _path: str, symbol: str, arguments: Any, kind: Any, _pure: bool
+    ) -> Any:
+        bare = symbol.removeprefix("__nv_")
+        function = _MATHS.get(bare) or _MATHS.get(bare.removesuffix("f"))
+        if function is None:
+            raise NotImplementedError(f"{symbol} not supported in interpreter mode")
+        values = function(*(argument.data for argument in arguments))
+        dtype = kind.scalar
+        made = np.asarray(values).astype(interpreter._get_np_dtype(dtype))
+        return interpreter.TensorHandle(made, dtype)
+
+    def patch(owner: object, name: str, made: object) -> None:
+        stack.enter_context(mock.patch.object(owner, name, made))
+
+    patch(interpreter.InterpreterBuilder, "create_extern_elementwise", extern)
+    for name, member in list(vars(cuda).items()):
+        if core.is_builtin(member):
+            patch(cuda, name, _with_semantic(member))
+            # The general module holds names only; compilers put the target's in their place.
+            if hasattr(anywhere, name):
+                patch(anywhere, name, _with_semantic(member))
+
+
+def _with_semantic(member: Callable[..., Any]) -> Callable[..., Any]:
+    def called(*args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("_semantic", None)
+        return member(*args, **kwargs, _semantic=interpreter.interpreter_semantic)
+
+    return called

@@ -81,6 +81,12 @@ Binades measure(const Evidence& evidence) {
     ++binade.count;
     binade.error = std::max(binade.error, std::fabs(made - truth));
   });
+  for (const auto& tensor : evidence.again) {
+    each_finite(evidence.oracle, tensor, [&](double truth, double made) {
+      const double error = std::fabs(made - truth);
+      if (std::isfinite(error)) at(truth).error = std::max(at(truth).error, error);
+    });
+  }
   if (evidence.single.defined()) {
     each_finite(evidence.oracle, evidence.single, [&](double truth, double made) {
       const double error = std::fabs(made - truth);
@@ -109,6 +115,12 @@ Binades measure_by_operators(const Evidence& evidence) {
     const auto index = static_cast<std::size_t>(b);
     found.each[index].count = counts.const_data_ptr<std::int64_t>()[b];
     found.each[index].error = errors[index];
+  }
+  for (const auto& tensor : evidence.again) {
+    const auto again = largest_distances(evidence.oracle, tensor, false);
+    for (std::size_t b = 0; b < again.size(); ++b) {
+      found.each[b].error = std::max(found.each[b].error, again[b]);
+    }
   }
   if (evidence.single.defined()) {
     const auto singles = largest_distances(evidence.oracle, evidence.single, false);

@@ -77,10 +77,16 @@ class OUROBOROS_API ReferenceFault : public std::runtime_error {
 /// "run_float32" and so on.
 [[nodiscard]] OUROBOROS_API std::string entry_point(DType dtype);
 
+/// Whose arithmetic outputs came of. A GPU's float32 atomics take numbers below the normal range for
+/// zero (PTX ISA, `red` and `atom`: ".add.f32 ... flushes subnormal inputs and results"), and who
+/// sums by them can do no better.
+enum class Arithmetic : std::uint8_t { host, gpu };
+
 /// Compares candidate outputs (tensors over the arena's memory) with a case. Fills status, errors,
 /// counts and, for a failure, a message that says where and by how much.
 [[nodiscard]] OUROBOROS_API CaseResult compare(const Problem& problem, const Case& one,
-                                               const Tensors& outputs);
+                                               const Tensors& outputs,
+                                               Arithmetic arithmetic = Arithmetic::host);
 
 /// Inputs of a timed cell as tensors: shapes and dtypes only, contents undefined.
 [[nodiscard]] OUROBOROS_API std::vector<Buffer> input_buffers(const Problem& problem, DType dtype,

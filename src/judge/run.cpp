@@ -1,6 +1,6 @@
 #include "judge/run.hpp"
 
-#include <ATen/ops/full_like.h>
+#include <ATen/ops/where.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -150,18 +150,21 @@ Tensors moved(const Tensors& inputs, double by, bool together, std::uint64_t see
     const auto key = random::key(seed, k);
     const auto count = out[k].numel();
     if (!out[k].is_cpu()) {
-      auto factors = at::full_like(out[k], 1.0 + by);
-      if (!together) {
-        const auto up = random::bits(key, 0, count, out[k].device()).lt_(0).to(at::kBool);
-        factors.view(-1).masked_fill_(up.logical_not_(), 1.0 - by);
+      if (together) {
+        out[k].mul_(1.0 + by);
+        continue;
       }
-      out[k].mul_(factors);
+      const auto drawn = random::bits(key, 0, count, out[k].device());
+      auto factors = drawn.bitwise_and(0xffff).to(at::kDouble).mul_(by * 0x1p-17).add_(0.75 * by);
+      factors = at::where(drawn.lt(0), factors, -factors).add_(1.0);
+      out[k].view(-1).mul_(factors);
       continue;
     }
     auto* values = out[k].mutable_data_ptr<double>();
     for (std::int64_t i = 0; i < count; ++i) {
       const auto bits = random::bits(key, static_cast<std::uint64_t>(i));
-      values[i] *= together || (bits >> 63) != 0 ? 1.0 + by : 1.0 - by;
+      const double far = static_cast<double>(bits & 0xffff) * (by * 0x1p-17) + 0.75 * by;
+      values[i] *= 1.0 + (together ? by : (bits >> 63) != 0 ? far : -far);
     }
   }
   return out;

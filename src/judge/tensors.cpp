@@ -40,6 +40,23 @@ at::ScalarType scalar_type(DType dtype) noexcept {
 
 namespace ouroboros::judge {
 
+double epsilon_of(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::float16:
+      return 0x1p-10;
+    case DType::bfloat16:
+      return 0x1p-7;
+    case DType::float8_e4m3fn:
+      return 0x1p-3;
+    case DType::float8_e5m2:
+      return 0x1p-2;
+    case DType::float64:
+      return 0x1p-52;
+    default:
+      return 0x1p-23;
+  }
+}
+
 std::optional<DType> dtype_of(at::ScalarType type) noexcept {
   for (const auto dtype : all_dtypes()) {
     if (scalar_type(dtype) == type) return dtype;

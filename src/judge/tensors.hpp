@@ -20,6 +20,9 @@ inline constexpr std::int64_t elements_at_once = 1 << 24;
 /// The inverse of `scalar_type`; empty for a type that buffers cannot hold.
 [[nodiscard]] std::optional<DType> dtype_of(at::ScalarType type) noexcept;
 
+/// The distance of 1 from the next number of a floating type.
+[[nodiscard]] double epsilon_of(DType dtype) noexcept;
+
 /// The sizes of an input for given axes.
 [[nodiscard]] std::vector<std::int64_t> shape_of(const Input& input, const Problem& problem,
                                                  const AxisValues& axes);

@@ -15,6 +15,7 @@ namespace ouroboros::judge {
 struct Evidence {
   DType compute = DType::float32;  ///< Of the case: how precise an honest computation is.
   at::Tensor reference;            ///< What the reference makes in that dtype.
+  Tensors again;                   ///< Its errors on inputs next to these, added to `oracle`.
   at::Tensor single;               ///< What it makes in float32; undefined in float64.
   at::Tensor oracle;               ///< The true values, in float64.
   Tensors moved;                   ///< True values after moving the inputs by `perturbation`.

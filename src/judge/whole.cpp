@@ -23,18 +23,6 @@ bool is_real(const at::Tensor& tensor) { return tensor.is_floating_point(); }
 /// How precise real numbers are: what float32 problems are allowed anyway, relative to a result.
 double precision_of(DType dtype) noexcept { return dtype == DType::float64 ? 0x1p-42 : 0x1p-18; }
 
-/// Two roundings to the case's own dtype, which is what references may compute in.
-double coarse_precision_of(DType dtype) noexcept {
-  switch (dtype) {
-    case DType::float16:
-      return 0x1p-10;
-    case DType::bfloat16:
-      return 0x1p-7;
-    default:
-      return precision_of(dtype);
-  }
-}
-
 at::Tensor distance(const at::Tensor& a, const at::Tensor& b) {
   return (a.to(at::kLong) - b.to(at::kLong)).abs_().to(at::kDouble);
 }
@@ -99,7 +87,8 @@ Tensors allowed_for_integers(const Problem& problem, const Case& one) {
   const bool exact_inputs = std::none_of(one.inputs.begin(), one.inputs.end(), is_real);
   if (no_integers || exact_inputs) return calls.allowed();
   const double by = precision_of(one.spec.dtype);
-  const double coarse = coarse_precision_of(one.spec.dtype);
+  // Two roundings to the case's own dtype, which is what references may compute in.
+  const double coarse = is_floating(one.spec.dtype) ? epsilon_of(one.spec.dtype) : 0.0;
   calls.look(by);
   if (calls.add_reference() && coarse > by) calls.look(coarse);
   return calls.allowed();

@@ -36,13 +36,12 @@ struct CasePool {
 using Opener = std::function<std::unique_ptr<Session>(const std::vector<Call>&,
                                                       const std::shared_ptr<const Arena>&)>;
 
-/// What becomes of two runs that differ in some bits and are both right. On a GPU sums by atomics
-/// come out otherwise every time; on the host a result has no such excuse.
-enum class Unequal : std::uint8_t { refused, noted };
-
-/// Runs cases, each at both ends of its pages, and judges what they leave.
+/// Runs cases, each at both ends of its pages, and judges what they leave. On a GPU sums by atomics
+/// come out otherwise every time, so that two runs may differ in some bits where both are right; on
+/// the host a result has no such excuse.
 [[nodiscard]] SweepOutcome run_cases(const Problem& problem, const CasePool& pool,
-                                     const Options& options, const Opener& open, Unequal unequal);
+                                     const Options& options, const Opener& open,
+                                     judge::Arithmetic arithmetic);
 [[nodiscard]] SweepOutcome sweep(const Problem& problem, const Compiled& compiled,
                                  const CasePool& pool, const Options& options);
 [[nodiscard]] TimingOutcome time(const Problem& problem, const Compiled& compiled,

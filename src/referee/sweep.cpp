@@ -35,8 +35,8 @@ std::string describe(const judge::CaseSpec& spec) {
 class Sweep {
  public:
   Sweep(const Problem& problem, const CasePool& pool, const Options& options, const Opener& open,
-        Unequal unequal)
-      : problem_(problem), pool_(pool), options_(options), unequal_(unequal) {
+        judge::Arithmetic arithmetic)
+      : problem_(problem), pool_(pool), options_(options), arithmetic_(arithmetic) {
     std::vector<Call> calls;
     for (const auto& one : pool.cases) {
       calls.push_back(judge::call_for(problem, one));
@@ -125,7 +125,7 @@ class Sweep {
       const bool differs = placement == Placement::high && !same_bits(first, views.outputs);
       if (placement == Placement::low || (differs && result.status == "passed")) {
         const auto error = result.error_over_allowed;
-        result = judge::compare(problem_, one, views.outputs);
+        result = judge::compare(problem_, one, views.outputs, arithmetic_);
         result.error_over_allowed = std::max(result.error_over_allowed, error);
         if (result.status == "failed") {
           explain_wrong_values(index, placement, seed, result, where);
@@ -153,7 +153,7 @@ class Sweep {
   }
 
   void explain_difference(CaseResult& result, const std::string& where) {
-    if (result.status == "passed" && unequal_ == Unequal::noted) {
+    if (result.status == "passed" && arithmetic_ == judge::Arithmetic::gpu) {
       find({"nondeterministic", "note", "sweep",
             "results of two runs on the same inputs differ in some bits, and both are right" +
                 where});
@@ -173,7 +173,7 @@ class Sweep {
   const Problem& problem_;
   const CasePool& pool_;
   const Options& options_;
-  const Unequal unequal_;
+  const judge::Arithmetic arithmetic_;
   std::shared_ptr<const Arena> arena_;
   std::unique_ptr<Session> session_;
   SweepOutcome outcome_;
@@ -198,8 +198,8 @@ CasePool draw_cases(const Problem& problem, const std::vector<DType>& dtypes, st
 }
 
 SweepOutcome run_cases(const Problem& problem, const CasePool& pool, const Options& options,
-                       const Opener& open, Unequal unequal) {
-  return Sweep(problem, pool, options, open, unequal).run();
+                       const Opener& open, judge::Arithmetic arithmetic) {
+  return Sweep(problem, pool, options, open, arithmetic).run();
 }
 
 SweepOutcome sweep(const Problem& problem, const Compiled& compiled, const CasePool& pool,
@@ -214,7 +214,7 @@ SweepOutcome sweep(const Problem& problem, const Compiled& compiled, const CaseP
                   return make_host_executor(options.limits, options.cancelled)
                       ->open({compiled.image, calls}, arena);
                 },
-                Unequal::refused);
+                judge::Arithmetic::host);
   const auto has = [](const auto& values, const auto& value) {
     return std::find(values.begin(), values.end(), value) != values.end();
   };

@@ -139,3 +139,21 @@ TEST_CASE("outputs of another dtype or shape are a misuse", "[compare]") {
   CHECK_THROWS_AS(compared(one, one.reference[0].slice(0, 0, 2)), Error);
   CHECK_THROWS_AS(judge::compare(softmax_problem(), one, {}), Error);
 }
+
+TEST_CASE("numbers below the normal range may be zero where a GPU's atomics sum them",
+          "[compare]") {
+  const auto problem = problem_of([](const Tensors& in) -> Tensors { return {in[0].sum(0)}; });
+  const judge::CaseSpec spec{0, DType::float32, {{"rows", 65}, {"cols", 9}}, "denormal", 5};
+  const auto one = judge::realise(problem, spec);
+  const auto zero = at::zeros_like(one.reference[0]);
+  CHECK(judge::compare(problem, one, {zero}).status == "failed");
+  CHECK(judge::compare(problem, one, {zero}, judge::Arithmetic::gpu).status == "passed");
+
+  const auto infinite = at::full_like(zero, std::numeric_limits<float>::infinity());
+  const auto doubles = judge::realise(problem, {0, DType::float64, spec.axes, "denormal", 5});
+  const auto wide = at::zeros_like(doubles.reference[0]);
+  for (const auto& result : {judge::compare(problem, one, {infinite}, judge::Arithmetic::gpu),
+                             judge::compare(problem, doubles, {wide}, judge::Arithmetic::gpu)}) {
+    CHECK(result.status == "failed");
+  }
+}

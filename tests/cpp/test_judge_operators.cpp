@@ -101,6 +101,7 @@ TEST_CASE("the tolerance learns the same by operators") {
     evidence.reference = evidence.oracle.to(type);
     evidence.single = evidence.oracle.to(at::kFloat);
     evidence.moved = {evidence.oracle * (1 + judge::perturbation), awkward(9, {37, 501})};
+    evidence.again = {awkward(11, {37, 501}), evidence.oracle * (1 + 0x1p-9)};
     evidence.longest = 501;
     const auto loops = judge::measure(evidence);
     const auto operators = judge::measure_by_operators(evidence);

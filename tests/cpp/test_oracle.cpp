@@ -11,9 +11,11 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
+#include <set>
 
 #include "catch.hpp"
 #include "judge/judge.hpp"
+#include "judge/run.hpp"
 #include "judge/tensors.hpp"
 #include "judge_problems.hpp"
 #include "ouroboros/error.hpp"
@@ -177,6 +179,22 @@ TEST_CASE("allowed errors follow the reference's error and the conditioning", "[
   const auto one = judge::realise(problem_of(exact),
                                   {0, DType::float64, {{"rows", 5}, {"cols", 33}}, "normal", 3});
   CHECK(ratio(one) <= 0x1p-42);
+}
+
+TEST_CASE("inputs move by sizes of their own, so that terms that cancel do not move as one",
+          "[oracle]") {
+  const Tensors ones{at::ones({1000}, at::kFloat)};
+  const auto moved = judge::moved(ones, 0x1p-30, false, 7)[0] - 1.0;
+  std::set<double> sizes;
+  int up = 0;
+  for (std::int64_t i = 0; i < moved.numel(); ++i) {
+    const auto by = moved[i].item().toDouble() * 0x1p30;
+    CHECK((std::fabs(by) >= 0.75 && std::fabs(by) <= 1.25));
+    sizes.insert(std::fabs(by));
+    up += by > 0;
+  }
+  CHECK(sizes.size() > 950);
+  CHECK((up > 400 && up < 600));
 }
 
 TEST_CASE("a case drawn again has other inputs, a new oracle and the same rule", "[oracle]") {

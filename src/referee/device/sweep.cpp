@@ -71,7 +71,7 @@ void replay_all(SweepOutcome& outcome, const Problem& problem, const CasePool& p
     const auto replayed = [&](const std::vector<Call>&, const std::shared_ptr<const Arena>& arena) {
       return recorded(gpu.executor().open(plans, arena), plans, times);
     };
-    auto judged = run_cases(problem, some, options, replayed, Unequal::noted);
+    auto judged = run_cases(problem, some, options, replayed, judge::Arithmetic::gpu);
     if (!judged.failure) {
       if (auto decoy = find_decoys(problem, some.cases, plans, gpu.executor(), options)) {
         if (decoy->severity == "cheat") {

@@ -3,8 +3,8 @@
 // Tries: adds with instructions that take denormal numbers for zero, as -use_fast_math would.
 // Gains: What the compiler's fast flags give, which the referee does not set.
 // Threats: S39
-// Answer: Flags are the referee's; who writes the instruction by hand meets the family of denormal
-// values.
+// Answer: Flags are the referee's. By hand it is one instruction for another that costs the same, and
+// what is lost is what the GPU's own float32 atomics lose: it is judged as what it is.
 //
 //! dtypes float32
 //! launch cumsum<<<cdiv(rows, 32), 32>>>(x, out, rows, cols)

@@ -8,12 +8,13 @@ import triton.language as tl
 @triton.jit
 def max_kernel(x_ptr, values_ptr, indices_ptr, rows, cols, ROWS: tl.constexpr, BLOCK: tl.constexpr):
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    best = tl.full((ROWS,), float("-inf"), tl.float32)
+    highest = tl.full((ROWS, BLOCK), float("-inf"), tl.float32)
     for start in range(0, cols, BLOCK):
         col = start + tl.arange(0, BLOCK)
         mask = (row < rows)[:, None] & (col < cols)[None, :]
         x = tl.load(x_ptr + row[:, None] * cols + col[None, :], mask=mask, other=float("-inf"))
-        best = tl.maximum(best, tl.max(x.to(tl.float32), axis=1))
+        highest = tl.maximum(highest, x.to(tl.float32))
+    best = tl.max(highest, axis=1)
     place = tl.full((ROWS,), 2147483647, tl.int32)
     for start in range(0, cols, BLOCK):
         col = start + tl.arange(0, BLOCK)

@@ -77,9 +77,8 @@ class OUROBOROS_API ReferenceFault : public std::runtime_error {
 /// "run_float32" and so on.
 [[nodiscard]] OUROBOROS_API std::string entry_point(DType dtype);
 
-/// Whose arithmetic outputs came of. A GPU's float32 atomics take numbers below the normal range for
-/// zero (PTX ISA, `red` and `atom`: ".add.f32 ... flushes subnormal inputs and results"), and who
-/// sums by them can do no better.
+/// Whose arithmetic outputs came of. A GPU's float32 atomics flush numbers below the normal range
+/// (PTX ISA, `red` and `atom` with `.add.f32`), and who sums by them can do no better.
 enum class Arithmetic : std::uint8_t { host, gpu };
 
 /// Compares candidate outputs (tensors over the arena's memory) with a case. Fills status, errors,

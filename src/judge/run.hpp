@@ -35,8 +35,8 @@ namespace ouroboros::judge {
 [[nodiscard]] Tensors raise(const Tensors& inputs);
 
 /// As `raise`, with every real number moved, relative to itself: all up by `by` where `together`,
-/// which is how the roundings of a long sum may well fall; otherwise up or down at random, by 3/4 to
-/// 5/4 of `by`. With one size for all, terms that cancel would often move as one.
+/// as the roundings of a long sum may well fall; otherwise up or down at random, by 3/4 to 5/4 of
+/// `by`. With one size for all, terms that cancel would often move as one.
 [[nodiscard]] Tensors moved(const Tensors& inputs, double by, bool together, std::uint64_t seed);
 
 /// For messages about a case: " (dtype float32, family normal)".

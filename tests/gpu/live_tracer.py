@@ -172,7 +172,7 @@ def refused_cases() -> dict:
         "weight": lambda x: x * weight,
         "changing": changing,
         "wrong_count": lambda x: (x * 2, x * 3),
-        "bool_output": lambda x: x > 0,
+        "short_output": lambda x: x.to(torch.int16),
     }
 
 

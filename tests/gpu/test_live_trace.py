@@ -39,7 +39,7 @@ REFUSED = {
     "kept": "output_is_kept",
     "changing": "not_repeatable",
     "wrong_count": "outputs",
-    "bool_output": "outputs",
+    "short_output": "outputs",
 }
 
 

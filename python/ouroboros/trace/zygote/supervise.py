@@ -239,8 +239,10 @@ class _Supervisor:
 
     def _end_tree(self) -> int:
         """Ends the child and all its descendants; returns the child's wait status."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._child, signal.SIGKILL)
+        # All of its session that stay in its group go at once, which no forking outruns.
+        for kill in (os.killpg, os.kill):
+            with contextlib.suppress(ProcessLookupError):
+                kill(self._child, signal.SIGKILL)
         # The first process of a pid namespace is not reaped before the others are gone.
         _, status = os.waitpid(self._child, 0)
         if not self.shut_in and not processes.kill_descendants():

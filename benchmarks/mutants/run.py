@@ -2,7 +2,9 @@
 
     python benchmarks/mutants/run.py --rows FOLDER             # Triton, in its interpreter
     python benchmarks/mutants/run.py --rows FOLDER --compile   # CUDA C++, compiled alone
-    python benchmarks/mutants/run.py --rows FOLDER --cuda      # CUDA C++, on this machine's GPU
+    python benchmarks/mutants/run.py --rows FOLDER --cuda --out benchmarks/results/h200
+
+The last judges CUDA C++ on this machine's GPU.
 
 Rows go to FOLDER as they come, and a run goes on where the last was cut off. In the end the folder
 of --out gets mutants.json, from all that is there.
@@ -143,7 +145,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--only", default="", help="part of a kernel's name")
     parser.add_argument("--minutes", type=float, default=1e9, help="when to stop each part")
     parser.add_argument("--compile", action="store_true", help="compile mutants of CUDA C++")
-    parser.add_argument("--cuda", action="store_true", help="judge mutants of CUDA C++")
+    parser.add_argument("--cuda", action="store_true", help="of CUDA C++, on a GPU")
     parser.add_argument("--summarise", action="store_true", help="judge nothing more")
     options = parser.parse_args(given)
     options.until = time.monotonic() + 60 * options.minutes
@@ -158,13 +160,16 @@ def main() -> None:
     files = {name: Rows(options.rows / f"{name}.jsonl") for name in names}
     if options.compile:
         compiled(files["compiled"], options)
-    elif options.cuda:
+    elif options.cuda and not options.summarise:
         cuda(files["cuda"], options)
     elif not options.summarise:
         triton(files["triton"], options)
         elsewhere(files["triton"], files["elsewhere"], options)
         thorough(files["triton"], files["elsewhere"], files["thorough"], options)
-    summary.write(options.out / "mutants.json", {name: one.rows for name, one in files.items()})
+    if options.cuda:
+        summary.write_cuda(options.out / "mutants.json", files["cuda"].rows)
+    else:
+        summary.write(options.out / "mutants.json", {name: one.rows for name, one in files.items()})
 
 
 if __name__ == "__main__":

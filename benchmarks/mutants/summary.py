@@ -16,7 +16,7 @@ sys.path.append(str(ROOT / "benchmarks"))
 
 from machine import provenance
 
-__all__ = ["verdict_on", "write"]
+__all__ = ["verdict_on", "write", "write_cuda"]
 
 
 def verdict_on(row: Row, differs: list[Any] | None) -> tuple[str, str]:
@@ -100,13 +100,11 @@ def write(path: Path, rows: Mapping[str, list[Row]]) -> None:
     judged = [row for row in judged if row["outcome"] != "not_judged"]
     found = of(judged, elsewhere)
     programs = [row for row in rows["compiled"] if row["status"] == "ok"]
-    cuda = [row for row in rows["cuda"] if row["outcome"] != "not_judged"]
     found["summary"] |= {
         "triton_kernels": len({row["kernel"] for row in judged}),
         "triton_kernels_in_the_tree": len(kernels("py")),
         "cuda_mutants_made": len(rows["compiled"]),
         "cuda_mutants_that_compile": len(programs),
-        "cuda_mutants_judged": len(cuda),
         "cuda_kernels": len({row["kernel"] for row in programs}),
     }
     document = {
@@ -118,7 +116,18 @@ def write(path: Path, rows: Mapping[str, list[Row]]) -> None:
         "cuda_by_operator": dict(
             sorted(collections.Counter(row["operator"] for row in programs).items())
         ),
-        **({"cuda": of(cuda, {})} if cuda else {}),
     }
+    keep(path, document)
+
+
+def write_cuda(path: Path, rows: list[Row]) -> None:
+    """Writes the result file of mutants of CUDA C++, which a GPU has judged."""
+    judged = [row for row in rows if row["outcome"] != "not_judged"]
+    found = of(judged, {})
+    found["summary"]["kernels"] = len({row["kernel"] for row in judged})
+    keep(path, {**provenance(), "seed": SEED, "what_was_run": survivors.CUDA_WAS_RUN, **found})
+
+
+def keep(path: Path, document: dict[str, Any]) -> None:
     path.write_text(json.dumps(document, indent=1) + "\n")
     print(json.dumps(document["summary"]), flush=True)

@@ -10,7 +10,14 @@ import fnmatch
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ONLY_NOT_FINITE", "WHAT_WAS_NOT_RUN", "WHAT_WAS_RUN", "argued", "is_equivalent"]
+__all__ = [
+    "CUDA_WAS_RUN",
+    "ONLY_NOT_FINITE",
+    "WHAT_WAS_NOT_RUN",
+    "WHAT_WAS_RUN",
+    "argued",
+    "is_equivalent",
+]
 
 WHAT_WAS_RUN = (
     "Triton mutants of tests/gpu/kernels, one of each operator and kernel, as far as the run came: "
@@ -23,11 +30,16 @@ WHAT_WAS_RUN = (
     "had shown; all others were judged once."
 )
 WHAT_WAS_NOT_RUN = (
-    "CUDA C++ and PTX: there was no GPU. Mutants of CUDA C++ were made and compiled by NVRTC, and "
-    "none was judged (benchmarks/mutants/run.py --cuda does); PTX has no operators. bfloat16 and "
+    "CUDA C++ and PTX: there was no GPU. Mutants of CUDA C++ were made and compiled by NVRTC; "
+    "results/h200/mutants.json judges them. PTX has no operators. bfloat16 and "
     "float64 were left out, and the cases of 4097 rows but for the mutants of "
     "store_of_first_programs. Nothing here was run on a GPU: what races, barriers or memory that "
     "was not written would show is not shown."
+)
+CUDA_WAS_RUN = (
+    "CUDA C++ mutants of tests/gpu/kernels, one of each operator and kernel: the library's whole "
+    "sweep on a GPU at a fixed seed, in float32 and float16, without the timed cells. What is "
+    "called equivalent is so by the argument that is given; bits were not compared."
 )
 ONLY_NOT_FINITE = (
     "outside the problem: bits differ in rows with infinities or NaN alone, which the shipped "
@@ -57,6 +69,7 @@ class Argument:
     before: str = "*"
     after: str = "*"
     line: int | None = None
+    last_line: int | None = None
 
 
 FEW_FAMILIES = (
@@ -72,7 +85,73 @@ FEW_COLUMNS = (
     "out below what is allowed"
 )
 
+ALL_LANES = (
+    "PTX leaves undefined what a mask without all lanes that arrive does; this GPU exchanges "
+    "between all of them"
+)
+SAME_FROM_ALL = "all threads that write now hold the same value, and write it to the same place"
+
 ARGUMENTS = (
+    Argument(
+        "no legal row has more than 8192 columns, and only those take this kernel",
+        equivalent=True,
+        kernel="add_rmsnorm__shared",
+        line=54,
+        last_line=68,
+    ),
+    Argument(
+        "of two floats `max` is `fmaxf`",
+        equivalent=True,
+        operator="minimum_for_maximum",
+        before="fmaxf(",
+        after="max(",
+    ),
+    Argument(ALL_LANES, operator="part_of_the_mask", after="0x0000ffffu"),
+    Argument(SAME_FROM_ALL, equivalent=True, operator="everybody_writes"),
+    Argument(SAME_FROM_ALL, equivalent=True, operator="other_thread_axis", after="threadIdx.y"),
+    Argument(
+        "the first lane has the same sum, and no other lane's is used",
+        equivalent=True,
+        operator="other_shuffle",
+        after="__shfl_down_sync(",
+    ),
+    Argument(
+        "a race that this GPU did not show: two uses of one array in shared memory are no longer "
+        "kept apart",
+        operator="dropped_barrier",
+    ),
+    Argument(
+        "hole: it reads a word of shared memory behind its array, where zero is found",
+        operator="less_equal_for_less",
+        before="<",
+        kernel="*norm*__[bv]*",
+    ),
+    Argument(
+        "the loop runs once at most: rows of 8192 columns have 8 chunks",
+        equivalent=True,
+        operator="wrong_step",
+        kernel="softmax__split",
+        line=69,
+    ),
+    Argument(
+        "no sum begins with it in this kernel",
+        equivalent=True,
+        operator="wrong_start",
+        kernel="softmax__warp",
+        line=15,
+    ),
+    Argument(
+        "hole: no case of the sweep has more elements than its 1024 blocks take at once; the timed "
+        "cell has",
+        operator="wrong_step",
+        kernel="swiglu__grid_stride",
+    ),
+    Argument(
+        "right within rounding: a softmax is the same whatever is subtracted near its maximum",
+        operator="half_input",
+        kernel="softmax__block",
+        line=45,
+    ),
     Argument(
         "32 bits hold every index: the largest legal tensor has 8192 x 8192 elements",
         equivalent=True,
@@ -214,7 +293,8 @@ def found(row: dict[str, Any]) -> Argument | None:
     for one in ARGUMENTS:
         names = ("operator", "kernel", "before", "after")
         matches = all(fnmatch.fnmatchcase(row[name], getattr(one, name)) for name in names)
-        if matches and one.line in (None, row["line"]):
+        first = row["line"] if one.line is None else one.line
+        if matches and first <= row["line"] <= (one.last_line or first):
             return one
     return None
 

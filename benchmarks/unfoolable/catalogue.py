@@ -17,7 +17,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["judge_all", "tasks"]
+__all__ = ["GPU", "described", "judge_all", "rows", "tasks"]
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST, GPU = ROOT / "tests/attacks", ROOT / "tests/gpu/attacks"
@@ -29,12 +29,14 @@ INTERPRETED = ("triton", "python")
 Row = dict[str, Any]
 
 
-def _rows(folder: Path) -> list[Row]:
-    rows: list[Row] = tomllib.loads((folder / "attacks.toml").read_text())["attack"]
-    return rows
+def rows(folder: Path) -> list[Row]:
+    """Returns the rows of one of the two catalogues, as its attacks.toml has them."""
+    found: list[Row] = tomllib.loads((folder / "attacks.toml").read_text())["attack"]
+    return found
 
 
-def _described(folder: Path, row: Row) -> Row:
+def described(folder: Path, row: Row) -> Row:
+    """Returns what a row says of itself, for a result file."""
     return {
         "row": row["name"],
         "threats": row["rows"],
@@ -56,7 +58,7 @@ def _said(verdict: ouroboros.Verdict) -> Row:
 def _host(row: Row, attack: Attack) -> Row:
     result = run_attack(attack)
     return {
-        **_described(HOST, row),
+        **described(HOST, row),
         **_said(result.verdict),
         "answered": result.attack_passed,
         "twin_accepted": result.twin_passed,
@@ -79,7 +81,7 @@ def _gpu(row: Row) -> Row:
     open_here = verdict.status.value in ("ok", "infrastructure_error") and not expected
     needs_gpu = open_here and row["answered"] == "replay" and "hole" not in row
     return {
-        **_described(GPU, row),
+        **described(GPU, row),
         **_said(verdict),
         "answered": expected or verdict.status.is_candidate_fault,
         "needs_gpu": needs_gpu,
@@ -91,9 +93,9 @@ def tasks(only: list[str]) -> dict[str, Callable[[], Row]]:
     """Returns what judges each row, by its home and name."""
     attacks = {one.name: one for one in load_attacks(HOST)}
     found: dict[str, Callable[[], Row]] = {}
-    for row in _rows(HOST):
+    for row in rows(HOST):
         found[_key(HOST, row)] = lambda row=row: _host(row, attacks[row["name"]])
-    for row in _rows(GPU):
+    for row in rows(GPU):
         found[_key(GPU, row)] = lambda row=row: _gpu(row)
     return {
         key: judge

@@ -22,7 +22,8 @@ namespace ouroboros::judge {
 namespace {
 
 constexpr std::int64_t serial_elements = 1 << 20;  ///< Larger cases may use LibTorch's threads.
-constexpr int most_halvings = 12;  ///< Of inputs whose results overflow the case's dtype.
+constexpr double steps_away = 8.0;  ///< Units in the last place to inputs that round otherwise.
+constexpr int most_halvings = 12;   ///< Of inputs whose results overflow the case's dtype.
 
 std::int64_t input_elements(const Problem& problem, const CaseSpec& spec) {
   std::int64_t elements = 0;
@@ -91,7 +92,7 @@ std::vector<Tensors> errors_again(const Problem& problem, const Case& one, int t
   if (!rounds) return found;
   for (int time = 0; time < times; ++time) {
     const auto key = random::key(~one.spec.seed, 2000 + static_cast<std::uint64_t>(time));
-    auto inputs = judge::moved(one.inputs, epsilon_of(one.spec.dtype), false, key);
+    auto inputs = judge::moved(one.inputs, steps_away * epsilon_of(one.spec.dtype), false, key);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       inputs[k] = inputs[k].to(one.inputs[k].scalar_type());
     }

@@ -1,4 +1,4 @@
-"""Where and when something was measured, for results that need no GPU."""
+"""Where and when something was measured."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 
 import ouroboros
 import torch
+from ouroboros._ouroboros import cuda_devices
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -23,7 +24,7 @@ def triton_version() -> str:
 
 
 def provenance() -> dict[str, Any]:
-    """Where and when: machine, versions, commit, date, and how busy the machine was."""
+    """Where and when: machine, GPU, versions, commit, date, and how busy the machine was."""
 
     def said(*command: str) -> str:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -31,7 +32,9 @@ def provenance() -> dict[str, Any]:
 
     cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     names = [line.partition(":")[2].strip() for line in cpuinfo if line.startswith("model name")]
+    gpus, _ = cuda_devices()
     return {
+        **({"gpu": gpus[0]["name"], "cuda_driver": gpus[0]["driver_version"]} if gpus else {}),
         "machine": names[0] if names else platform.machine(),
         "processors": len(os.sched_getaffinity(0)),
         "load_average": list(os.getloadavg()),

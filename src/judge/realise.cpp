@@ -22,8 +22,7 @@ namespace ouroboros::judge {
 namespace {
 
 constexpr std::int64_t serial_elements = 1 << 20;  ///< Larger cases may use LibTorch's threads.
-constexpr double steps_away = 8.0;  ///< Units in the last place to inputs that round otherwise.
-constexpr int most_halvings = 12;   ///< Of inputs whose results overflow the case's dtype.
+constexpr int most_halvings = 12;  ///< Of inputs whose results overflow the case's dtype.
 
 std::int64_t input_elements(const Problem& problem, const CaseSpec& spec) {
   std::int64_t elements = 0;
@@ -73,13 +72,19 @@ Tensors in_single(const Problem& problem, const Case& one) {
   }
 }
 
-/// Whether more than the last step was a rounding to the narrow type of the result.
+/// Whether more than the last step was a rounding to the narrow type of the result: some error is
+/// larger than a unit in the last place.
 bool rounds_on_its_way(const at::Tensor& made, const at::Tensor& truth) {
   if (!is_narrow(made)) return false;
-  const double epsilon = epsilon_of(*dtype_of(made.scalar_type()));
+  const auto [epsilon, lowest_exponent] = format_of(*dtype_of(made.scalar_type()));
   const auto error = (made.to(at::kDouble) - truth).abs_();
-  return (error > truth.abs().mul_(epsilon).add_(epsilon * 0x1p-14)).any().item().toBool();
+  const auto step = truth.abs().clamp_min_(std::ldexp(1.0, lowest_exponent)).mul_(epsilon);
+  return (error > step).any().item().toBool();
 }
+
+/// How far, relative, to inputs that round otherwise: eight steps of 16 bits, and still next to the
+/// others in 8.
+double next_to(DType dtype) noexcept { return std::min(8.0 * format_of(dtype).epsilon, 0x1p-4); }
 
 /// The errors of a reference that rounds on its way, on inputs next to those of the case, added to
 /// the true values: one run says too little of what such roundings may do to an element.
@@ -92,7 +97,7 @@ std::vector<Tensors> errors_again(const Problem& problem, const Case& one, int t
   if (!rounds) return found;
   for (int time = 0; time < times; ++time) {
     const auto key = random::key(~one.spec.seed, 2000 + static_cast<std::uint64_t>(time));
-    auto inputs = judge::moved(one.inputs, steps_away * epsilon_of(one.spec.dtype), false, key);
+    auto inputs = judge::moved(one.inputs, next_to(one.spec.dtype), false, key);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       inputs[k] = inputs[k].to(one.inputs[k].scalar_type());
     }

@@ -40,20 +40,20 @@ at::ScalarType scalar_type(DType dtype) noexcept {
 
 namespace ouroboros::judge {
 
-double epsilon_of(DType dtype) noexcept {
+Format format_of(DType dtype) noexcept {
   switch (dtype) {
     case DType::float16:
-      return 0x1p-10;
+      return {0x1p-10, -14};
     case DType::bfloat16:
-      return 0x1p-7;
+      return {0x1p-7, -126};
     case DType::float8_e4m3fn:
-      return 0x1p-3;
+      return {0x1p-3, -6};
     case DType::float8_e5m2:
-      return 0x1p-2;
+      return {0x1p-2, -14};
     case DType::float64:
-      return 0x1p-52;
+      return {0x1p-52, -1022};
     default:
-      return 0x1p-23;
+      return {0x1p-23, -126};
   }
 }
 

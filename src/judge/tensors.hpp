@@ -20,8 +20,13 @@ inline constexpr std::int64_t elements_at_once = 1 << 24;
 /// The inverse of `scalar_type`; empty for a type that buffers cannot hold.
 [[nodiscard]] std::optional<DType> dtype_of(at::ScalarType type) noexcept;
 
-/// The distance of 1 from the next number of a floating type.
-[[nodiscard]] double epsilon_of(DType dtype) noexcept;
+/// What the numbers of a floating type are.
+struct Format {
+  double epsilon;       ///< The distance of 1 from the next number.
+  int lowest_exponent;  ///< Of a normal number.
+};
+
+[[nodiscard]] Format format_of(DType dtype) noexcept;
 
 /// The sizes of an input for given axes.
 [[nodiscard]] std::vector<std::int64_t> shape_of(const Input& input, const Problem& problem,

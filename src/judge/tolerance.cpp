@@ -26,33 +26,22 @@ constexpr std::int64_t group_elements = 64;  ///< A group of binades has at leas
 /// sensible.
 double roundoff_of(DType compute) noexcept { return compute == DType::float64 ? 0x1p-53 : 0x1p-24; }
 
-struct Format {
-  int mantissa_bits;
-  int lowest_exponent;  ///< Of a normal number.
-  double relative;      ///< Floor of the allowed error, relative to the true value.
-};
-
-Format format_of(DType dtype) noexcept {
-  switch (dtype) {
-    case DType::float16:
-      return {10, -14, 0x1p-11};
-    case DType::bfloat16:
-      return {7, -126, 0x1p-8};
-    case DType::float8_e4m3fn:
-      return {3, -6, 0x1p-4};
-    case DType::float8_e5m2:
-      return {2, -14, 0x1p-3};
+/// Floor of the allowed error, relative to the true value.
+double relative_floor_of(DType output) noexcept {
+  switch (output) {
     case DType::float64:
-      return {52, -1022, 0x1p-42};
+      return 0x1p-42;
+    case DType::float32:
+      return 0x1p-18;
     default:
-      return {23, -126, 0x1p-18};
+      return 0.5 * format_of(output).epsilon;
   }
 }
 
 /// Distance of neighbouring numbers of a format at a binade of float64.
 double ulp_at(int binade, const Format& format) noexcept {
   const int exponent = std::max(binade - 1023, format.lowest_exponent);
-  return std::ldexp(1.0, exponent - format.mantissa_bits);
+  return std::ldexp(format.epsilon, exponent);
 }
 
 /// A few steps of the smallest numbers, where every operation rounds to a whole step.
@@ -70,7 +59,7 @@ Tolerance Tolerance::learn(const Evidence& evidence) {
 
   const auto found = measure(evidence);
   const auto format = format_of(output);
-  rule.relative_ = format.relative;
+  rule.relative_ = relative_floor_of(output);
   const double growth = std::sqrt(static_cast<double>(std::max<std::int64_t>(1, evidence.longest)));
   const double conditioning =
       conditioning_factor * growth * roundoff_of(evidence.compute) / perturbation;

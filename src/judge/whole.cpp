@@ -87,10 +87,13 @@ Tensors allowed_for_integers(const Problem& problem, const Case& one) {
   const bool exact_inputs = std::none_of(one.inputs.begin(), one.inputs.end(), is_real);
   if (no_integers || exact_inputs) return calls.allowed();
   const double by = precision_of(one.spec.dtype);
-  // Two roundings to the case's own dtype, which is what references may compute in.
-  const double coarse = is_floating(one.spec.dtype) ? epsilon_of(one.spec.dtype) : 0.0;
   calls.look(by);
-  if (calls.add_reference() && coarse > by) calls.look(coarse);
+  const bool computes_in_16_bits =
+      one.spec.dtype == DType::float16 || one.spec.dtype == DType::bfloat16;
+  if (calls.add_reference() && computes_in_16_bits) {
+    // Two roundings to the case's own dtype.
+    calls.look(format_of(one.spec.dtype).epsilon);
+  }
   return calls.allowed();
 }
 

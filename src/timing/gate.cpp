@@ -121,14 +121,15 @@ Gate gate(std::span<const GateRun> runs, const GateRule& rule) {
         sentence("the processes spread over %.2f %%, more than the %.2f %% allowed", 100.0 * spread,
                  100.0 * allowed));
   }
-  const double aa_bound = std::max(rule.aa_bound, kCopyInEffect * std::abs(estimate));
+  const double negligible = kCopyInEffect * std::abs(estimate);
+  const double aa_bound = std::max(rule.aa_bound, negligible);
   if (std::abs(result.aa_mean) > aa_bound) {
     result.reasons.push_back(
         sentence("the candidate differs from its own copy by %+.3f %%, more than %.3f %%",
                  100.0 * result.aa_mean, 100.0 * aa_bound));
   }
   const double half_width_aa = half_width(ratios_aa);
-  if (std::abs(result.aa_mean) > half_width_aa) {
+  if (std::abs(result.aa_mean) > std::max(half_width_aa, negligible)) {
     result.reasons.push_back(sentence(
         "the candidate differs from its own copy: the interval %+.3f %% to %+.3f %% excludes 0",
         100.0 * (result.aa_mean - half_width_aa), 100.0 * (result.aa_mean + half_width_aa)));

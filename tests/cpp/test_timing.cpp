@@ -681,6 +681,10 @@ TEST_CASE("each clause of the gate fails by itself", "[timing]") {
   check_only_reason(
       timing::gate(gate_runs(ratios, 0.001, {0.002, 0.0021, 0.0019, 0.002, 0.002}), lenient),
       "excludes 0");
+  CHECK(timing::gate(
+            gate_runs(std::vector<double>(5, -0.05), 0.001, {0.002, 0.0021, 0.0019, 0.002, 0.002}),
+            lenient)
+            .passed);
   // Fewer processes than planned.
   check_only_reason(timing::gate(gate_runs({-0.02, -0.02, -0.02}, 0.001, {0.0}), lenient),
                     "3 of the 5 planned processes");

@@ -7,14 +7,11 @@ process pretend to have CUDA. docs/dry-trace.md says what is recorded and what i
 from __future__ import annotations
 
 import hashlib
-import linecache
-import sys
 import tempfile
 import time
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -33,6 +30,7 @@ from ouroboros.trace.recorder import Recorder, StaleMemoryError
 from ouroboros.trace.refusal import RefusalError
 from ouroboros.trace.scratch import scratch_folder
 from ouroboros.trace.signature import Signature
+from ouroboros.trace.source_module import source_module
 from ouroboros.trace.tensors import TraceMode
 from ouroboros.trace.triton_driver import RecordingDriver, check_version
 
@@ -116,7 +114,6 @@ class _Tracer:
         self.signatures = [Signature(description) for description in request["signatures"]]
         self.scratch: str | None = request.get("scratch")
         self.device = device_for(self.target, request.get("device"))
-        # The same name everywhere: it is in the line table of every cubin, and so in its hash.
         stem = "".join(letter if letter.isalnum() else "_" for letter in request.get("name") or "")
         self.filename = f"/candidate/{stem or 'candidate'}.py"
         self.recorder = Recorder()
@@ -231,13 +228,7 @@ class _Tracer:
                 self.recorder.end()
 
     def _load(self) -> Any:
-        lines = self.source.splitlines(keepends=True)
-        # Triton reads a kernel's source through here; no time stamp: never looked for on disk.
-        linecache.cache[self.filename] = (len(self.source), None, lines, self.filename)
-        module = ModuleType("candidate")
-        module.__file__ = self.filename
-        sys.modules["candidate"] = module
-        exec(compile(self.source, self.filename, "exec"), module.__dict__)
+        module = source_module("candidate", self.source, self.filename)
         function = getattr(module, self.entry, None)
         if not callable(function):
             raise RefusalError("signature", f"the source defines no function {self.entry!r}.")

@@ -141,19 +141,17 @@ class Recorder:
         """Records a kernel launch."""
         self._add(launch)
 
-    def memset(self, target: Place, size: int, pattern: bytes, op: str) -> None:
-        """Records that `size` bytes are filled with a repeated pattern."""
+    def memset(self, target: Place, size: int, pattern: bytes) -> bool:
+        """Records that `size` bytes are filled with a pattern; whether a memset can do that."""
         if size == 0:
-            return
+            return True
         self.use(target.block)
         for period in (1, 2, 4):
             unit = pattern[:period]
             if len(pattern) % period == 0 and pattern == unit * (len(pattern) // period):
                 break
         else:
-            raise RefusalError.unsupported(
-                op, "a memset repeats 1, 2 or 4 bytes, and this value has no such pattern"
-            )
+            return False
         width = next(
             width
             for width in (4, 2, 1)
@@ -161,6 +159,7 @@ class Recorder:
         )
         value = int.from_bytes(unit * (width // period), "little")
         self._add(_Memset(target, value, width, size // width))
+        return True
 
     def copy(self, target: Place, source: Place, size: int, op: str) -> None:
         """Records a copy between two places on the device."""

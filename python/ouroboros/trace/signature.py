@@ -11,7 +11,7 @@ from ouroboros.trace.arena import Block
 from ouroboros.trace.plan_writer import Buffer
 from ouroboros.trace.recorder import Recorder
 from ouroboros.trace.refusal import RefusalError
-from ouroboros.trace.tensors import ArenaTensor, allocate, dense_bytes
+from ouroboros.trace.tensors import ArenaTensor, allocate
 
 __all__ = ["Signature"]
 
@@ -57,13 +57,15 @@ class Signature:
                 raise _refusal(f"output {name!r} is a {type(tensor).__name__}, not a tensor.")
             if tensor.block in owners:
                 raise _refusal(f"output {name!r} shares its memory with {owners[tensor.block]}.")
-            if tensor.place.offset or dense_bytes(tensor.meta) != tensor.block.bytes:
-                raise _refusal(
-                    f"output {name!r} is a view of a part of a larger allocation; "
-                    "return a tensor that fills its own."
-                )
             if tensor.dtype not in DTYPE_NAMES:
                 raise _refusal(f"output {name!r} has dtype {tensor.dtype}, which no problem has.")
+            whole = torch.empty(tensor.size(), dtype=tensor.dtype, device="meta")
+            if tensor.block.bytes == whole.nbytes and tensor.is_contiguous():
+                # Of axes with one element, strides say nothing: the usual ones.
+                tensor = ArenaTensor(whole, tensor.block, recorder)
+            else:
+                # A view of a part, or a transposed one: what a plan returns fills its own memory.
+                tensor = allocate(recorder, whole).copy_(tensor)
             recorder.use(tensor.block)
             owners[tensor.block] = f"output {name!r}"
             buffers.append(_buffer(tensor, name, "output"))

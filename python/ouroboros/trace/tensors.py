@@ -6,7 +6,7 @@ Everything else depends on what is in memory, and ends the trace with its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import torch
@@ -14,6 +14,7 @@ from torch._library.custom_ops import OPDEFS
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
+from ouroboros.trace import moves
 from ouroboros.trace.arena import Block
 from ouroboros.trace.recorder import Place, Recorder
 from ouroboros.trace.refusal import RefusalError
@@ -211,6 +212,42 @@ FILLED: dict[str, Filler] = {
     "aten::new_full": lambda args, kwargs: args[2],
     "aten::scalar_tensor": lambda args, kwargs: args[0],
 }
+
+
+def _cat(made: ArenaTensor, args: Sequence[Any], kwargs: dict[str, Any]) -> Parts:
+    axis = args[1] if len(args) > 1 else kwargs.get("dim", 0)
+    begin = 0
+    for source in args[0]:
+        if source.dim() == made.dim():  # PyTorch leaves empty vectors out.
+            yield made.narrow(axis, begin, source.size(axis)), source
+            begin += source.size(axis)
+
+
+def _stack(made: ArenaTensor, args: Sequence[Any], kwargs: dict[str, Any]) -> Parts:
+    axis = args[1] if len(args) > 1 else kwargs.get("dim", 0)
+    for index, source in enumerate(args[0]):
+        yield made.select(axis, index), source
+
+
+def _pad(made: ArenaTensor, args: Sequence[Any], kwargs: dict[str, Any]) -> Parts:
+    inside: torch.Tensor = made
+    source, pad = args[:2]
+    yield made, torch.tensor(args[2] if len(args) > 2 else kwargs.get("value", 0))
+    for number, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
+        axis = source.dim() - 1 - number
+        kept = source.size(axis) + min(before, 0) + min(after, 0)
+        source = source.narrow(axis, max(-before, 0), kept)
+        inside = inside.narrow(axis, max(before, 0), kept)
+    yield inside, source
+
+
+# What new memory is put together from: views of it, and what goes there.
+Parts = Iterator[tuple[torch.Tensor, torch.Tensor]]
+PUT_TOGETHER: dict[str, Callable[[ArenaTensor, Sequence[Any], dict[str, Any]], Parts]] = {
+    "aten::cat": _cat,
+    "aten::constant_pad_nd": _pad,
+    "aten::stack": _stack,
+}
 # Views that the schema does not call so.
 VIEWS = {"aten::_unsafe_view", "aten::detach", "aten::lift_fresh"}
 
@@ -249,7 +286,7 @@ def dispatch(recorder: Recorder, func: Any, args: Sequence[Any], kwargs: dict[st
         _fill(args[0], value.item() if isinstance(value, torch.Tensor) else value, op)
         return args[0]
     if name in ("aten::clone", "aten::_to_copy") and on_device:
-        if not tensors or kwargs.get("dtype") not in (None, tensors[0].dtype):
+        if not tensors:
             refuse(op)
         source = tensors[0]
         options = {**kwargs, "device": "meta"} if name == "aten::_to_copy" else kwargs
@@ -257,6 +294,13 @@ def dispatch(recorder: Recorder, func: Any, args: Sequence[Any], kwargs: dict[st
         made = allocate(recorder, func(source.meta, **options))
         _copy(made, source, op)
         return made
+    if name in PUT_TOGETHER:
+        made = allocate(recorder, func(*_unwrap(args), **_unwrap(kwargs)))
+        for part, content in PUT_TOGETHER[name](made, args, kwargs):
+            _assign(part, content, op)
+        return made
+    if name == "aten::arange" and on_device:
+        return _arange(recorder, func, args, kwargs, op)
     if name == "aten::copy_" and isinstance(args[0], ArenaTensor):
         _assign(args[0], args[1], op)
         return args[0]
@@ -273,25 +317,50 @@ def _unwrap(tree: Any) -> Any:
     return tree_map(lambda leaf: leaf.meta if isinstance(leaf, ArenaTensor) else leaf, tree)
 
 
+def _arange(
+    recorder: Recorder, func: Any, args: Sequence[Any], kwargs: dict[str, Any], op: str
+) -> ArenaTensor:
+    first = args[0] if len(args) > 1 else 0
+    step = args[2] if len(args) > 2 else 1
+    options = {key: value for key, value in kwargs.items() if key != "pin_memory"}
+    made = allocate(recorder, func(*args, **{**options, "device": "meta"}))
+    if not (type(first) is int and type(step) is int and moves.can_cast(torch.int64, made.dtype)):
+        refuse(op)
+    moves.count(made, first, step)
+    return made
+
+
 def _fill(target: ArenaTensor, value: Any, op: str) -> None:
-    size = dense_bytes(target.meta)
-    if size is None:
-        refuse(f"{op} of a view with gaps")
     pattern = bytes(torch.full((1,), value, dtype=target.dtype).view(torch.uint8).tolist())
-    target.recorder.memset(target.place, size, pattern, op)
+    size = dense_bytes(target.meta)
+    if size is not None and target.recorder.memset(target.place, size, pattern):
+        return
+    # One element, written in pieces that a memset takes, and copied to all places.
+    one = allocate(target.recorder, torch.empty((1,), dtype=target.dtype, device="meta"))
+    for offset in range(0, len(pattern), 4):
+        piece = pattern[offset : offset + 4]
+        target.recorder.memset(Place(one.block, offset), len(piece), piece)
+    _copy(target, one.expand(target.shape), op)
 
 
-def _assign(target: ArenaTensor, source: torch.Tensor, op: str) -> None:
+def _assign(target: Any, source: torch.Tensor, op: str) -> None:
     if isinstance(source, ArenaTensor):
-        _copy(target, source, op)
+        _copy(target, source.expand(target.shape), op)
     elif source.numel() == 1:
         _fill(target, source.item(), op)
     else:
         refuse(f"{op} from the host")
 
 
-def _copy(target: ArenaTensor, source: ArenaTensor, op: str) -> None:
+def _copy(target: Any, source: Any, op: str) -> None:
     size = dense_bytes(target.meta)
-    if target.dtype != source.dtype or not same_geometry(target.meta, source.meta) or size is None:
-        refuse(f"{op} between different layouts")
-    target.recorder.copy(target.place, source.place, size, op)
+    if (
+        target.dtype == source.dtype
+        and same_geometry(target.meta, source.meta)
+        and size is not None
+    ):
+        target.recorder.copy(target.place, source.place, size, op)
+    elif moves.can_cast(source.dtype, target.dtype):
+        moves.copy(target, source)
+    else:
+        refuse(f"{op} from {source.dtype} to {target.dtype}")

@@ -2,6 +2,7 @@
 // over, what they notice, and how they end.
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -519,6 +520,44 @@ TEST_CASE("every set has inputs and outputs of its own") {
   }
   CHECK_THROWS_WITH(executor->open_race({plan_of("scale")}, call.arena(), {2, 2}),
                     ContainsSubstring("no call 3"));
+}
+
+TEST_CASE("blocks of chains take turns with copies of the code, each arm with its own") {
+  const auto executor = CudaExecutor::start(options());
+  const auto call = sets_of(4);
+  for (const std::size_t copies : {1, 4}) {
+    CudaRaceOptions with{0, 4};
+    with.code_copies = copies;
+    const auto race = executor->open_race({plan_of("module_number"), plan_of("module_number")},
+                                          call.arena(), with);
+    for (std::size_t set = 0; set < 4; ++set) {
+      call.prepare(Placement::low, set);
+    }
+    race->upload();
+    for (const CudaChain chain : {CudaChain{}, CudaChain{1, 3}}) {
+      std::vector<std::set<float>> met(2);
+      for (int round = 0; round < 8; ++round) {
+        const auto block = race->run({{0, {0, 1, 1, 0}}}, chain).front();
+        INFO(block.replay.evidence);
+        REQUIRE(block.replay.outcome == Outcome::returned);
+        CHECK(std::all_of(block.samples.begin(), block.samples.end(),
+                          [](const auto& one) { return one.same_as_first; }));
+        for (const std::size_t arm : {0, 1}) {
+          race->download(arm);
+          met[arm].insert(call.output(Placement::low)[0]);
+        }
+      }
+      const std::size_t wanted = chain.more == 0 ? 1 : copies;
+      CHECK(met[0].size() == wanted);
+      CHECK(met[1].size() == wanted);
+      met[0].merge(met[1]);
+      CHECK(met[0].size() == 2 * wanted);
+    }
+  }
+  CudaRaceOptions none;
+  none.code_copies = 0;
+  CHECK_THROWS_WITH(executor->open_race({plan_of("scale")}, call.arena(), none),
+                    ContainsSubstring("a copy of its code"));
 }
 
 TEST_CASE("a cache can be left hot or dirty, and is timed alike") {

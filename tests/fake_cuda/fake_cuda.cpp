@@ -257,6 +257,14 @@ void remember(const Launch& launch) {
   launch.floats(8)[0] = launch.module->globals[Module::counter_at];
 }
 
+/// Writes which of the modules that it was ever launched from this one is.
+void module_number(const Launch& launch) {
+  static std::map<const Module*, int> known;
+  scale(launch);
+  const auto number = known.emplace(launch.module, static_cast<int>(known.size())).first->second;
+  launch.floats(8)[0] = static_cast<float>(number);
+}
+
 void trap(const Launch&) { device.status = trapped; }
 
 /// Knows inputs that it has met before, and does nothing then.
@@ -364,6 +372,7 @@ const std::map<std::string, void (*)(const Launch&)> kernels = {{"ouroboros_read
                                                                 {"write_input", write_input},
                                                                 {"count", count},
                                                                 {"remember", remember},
+                                                                {"module_number", module_number},
                                                                 {"unstable", unstable},
                                                                 {"wobble", wobble},
                                                                 {"straggle", straggle},

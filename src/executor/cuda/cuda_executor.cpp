@@ -308,14 +308,16 @@ class Race final : public CudaRace {
        std::uint64_t device_bytes, const json& sets, const std::vector<LaunchPlan>& arms,
        const CudaRaceOptions& options)
       : keeper_(std::move(keeper)), lease_(std::move(pool)) {
-    if (arms.empty() || sets.empty()) {
-      throw Error(ErrorCode::invalid_argument, "a race needs an arm and a call of the arena");
+    if (arms.empty() || sets.empty() || options.code_copies == 0) {
+      throw Error(ErrorCode::invalid_argument,
+                  "a race needs an arm, a call of the arena and a copy of its code");
     }
     lease_.open({{"do", "open_race"},
                  {"sets", sets},
                  {"device_bytes", device_bytes},
                  {"cache", static_cast<int>(options.cache)},
-                 {"padding", options.padding_bytes}},
+                 {"padding", options.padding_bytes},
+                 {"code_copies", options.code_copies}},
                 arms, memory);
   }
 

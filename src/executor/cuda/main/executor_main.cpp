@@ -163,9 +163,9 @@ class Server {
         sets.push_back(arena_buffers(list));
         all.insert(all.end(), sets.back().begin(), sets.back().end());
       }
-      race_ = std::make_unique<Race>(device_, exchange(frame, all), sets, plans(frame),
-                                     frame.body.at("padding"),
-                                     static_cast<Cache>(frame.body.at("cache").get<int>()));
+      const Race::Setup setup{frame.body.at("padding"), frame.body.at("code_copies"),
+                              static_cast<Cache>(frame.body.at("cache").get<int>())};
+      race_ = std::make_unique<Race>(device_, exchange(frame, all), sets, plans(frame), setup);
     } catch (const LoadFailure& failure) {
       return load_failed(failure.what());
     }

@@ -40,12 +40,12 @@ void correct(TensorMap& map, const ParameterTensorMap& plan, int driver_version)
 
 }  // namespace
 
-Program::Program(const Device& device, LaunchPlan plan, Modules& modules)
-    : device_(device), plan_(std::move(plan)), kernels_(plan_.launches.size()) {
-  for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
-    if (const auto* launch = std::get_if<KernelLaunch>(&plan_.launches[i])) {
-      const auto& [origin, image] = plan_.modules.at(launch->module);
-      auto& module = modules.load(plan_.images.at(image), origin);
+Program::Program(const Device& device, std::shared_ptr<const LaunchPlan> plan, Modules& modules)
+    : device_(device), plan_(std::move(plan)), kernels_(plan_->launches.size()) {
+  for (std::size_t i = 0; i < plan_->launches.size(); ++i) {
+    if (const auto* launch = std::get_if<KernelLaunch>(&plan_->launches[i])) {
+      const auto& [origin, image] = plan_->modules.at(launch->module);
+      auto& module = modules.load(plan_->images.at(image), origin);
       if (std::find(modules_.begin(), modules_.end(), &module) == modules_.end()) {
         modules_.push_back(&module);
       }
@@ -88,15 +88,15 @@ void Program::restore() {
   for (std::size_t i = 0; i < kernels_.size(); ++i) {
     auto& kernel = kernels_[i];
     if (kernel.module != nullptr && kernel.generation != kernel.module->generation()) {
-      prepare(std::get<KernelLaunch>(plan_.launches[i]), kernel);
+      prepare(std::get<KernelLaunch>(plan_->launches[i]), kernel);
     }
   }
 }
 
 void Program::bind(const std::vector<Address>& buffers) {
   buffers_ = buffers;
-  for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
-    if (const auto* launch = std::get_if<KernelLaunch>(&plan_.launches[i])) {
+  for (std::size_t i = 0; i < plan_->launches.size(); ++i) {
+    if (const auto* launch = std::get_if<KernelLaunch>(&plan_->launches[i])) {
       patch(*launch, kernels_[i]);
     }
   }
@@ -152,7 +152,7 @@ void Program::launch(std::size_t index) const {
                        driver.cuMemcpyDtoDAsync(at(one.target), at(one.source), one.bytes, stream),
                        "the copy");
                  }},
-      plan_.launches[index]);
+      plan_->launches[index]);
 }
 
 void Program::start(const KernelLaunch& launch, const Kernel& kernel) const {
@@ -186,8 +186,8 @@ void Program::start(const KernelLaunch& launch, const Kernel& kernel) const {
 }
 
 std::string Program::name(std::size_t index) const {
-  const auto* kernel = std::get_if<KernelLaunch>(&plan_.launches[index]);
-  const bool copies = std::holds_alternative<CopyLaunch>(plan_.launches[index]);
+  const auto* kernel = std::get_if<KernelLaunch>(&plan_->launches[index]);
+  const bool copies = std::holds_alternative<CopyLaunch>(plan_->launches[index]);
   return fmt::format("launch {} ({})", index,
                      kernel != nullptr ? kernel->function
                      : copies          ? "copy"

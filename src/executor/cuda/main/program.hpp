@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -14,10 +15,10 @@ namespace ouroboros::cuda {
 class Program {
  public:
   /// Throws `LoadFailure`.
-  Program(const Device& device, LaunchPlan plan, Modules& modules);
+  Program(const Device& device, std::shared_ptr<const LaunchPlan> plan, Modules& modules);
 
-  [[nodiscard]] const LaunchPlan& plan() const noexcept { return plan_; }
-  [[nodiscard]] std::size_t launches() const noexcept { return plan_.launches.size(); }
+  [[nodiscard]] const LaunchPlan& plan() const noexcept { return *plan_; }
+  [[nodiscard]] std::size_t launches() const noexcept { return plan_->launches.size(); }
 
   /// Puts addresses where the plan has places in buffers.
   void bind(const std::vector<Address>& buffers);
@@ -45,7 +46,7 @@ class Program {
   [[nodiscard]] Address at(const BufferOffset& place) const;
 
   const Device& device_;
-  LaunchPlan plan_;
+  std::shared_ptr<const LaunchPlan> plan_;
   std::vector<Module*> modules_;  ///< Each once.
   std::vector<Kernel> kernels_;   ///< One for each launch; empty for fills and copies.
   std::vector<Address> buffers_;

@@ -15,6 +15,9 @@ namespace {
 /// Of a sample: the two ends of up to two brackets.
 constexpr std::size_t stamps_each = 4;
 
+/// Of all copies of all code. Libraries' modules can have tens of megabytes.
+constexpr std::size_t most_code_bytes = std::size_t{256} << 20;
+
 std::vector<std::size_t> numbers(std::size_t first, std::size_t count) {
   std::vector<std::size_t> result(count);
   std::iota(result.begin(), result.end(), first);
@@ -38,32 +41,59 @@ struct Race::Turn {
 
 Race::Race(Device& device, std::unique_ptr<Exchange> arena,
            const std::vector<std::vector<ArenaBuffer>>& sets, std::vector<LaunchPlan> arms,
-           std::size_t padding, Cache cache)
+           const Setup& setup)
     : device_(device),
-      padding_(padding == 0 ? nullptr : std::make_unique<Range>(device, padding)),
+      padding_(setup.padding == 0 ? nullptr : std::make_unique<Range>(device, setup.padding)),
       arena_(std::move(arena)),
-      bracket_(device, cache) {
-  arms_.reserve(arms.size());
-  for (auto& plan : arms) {
-    modules_.push_back(std::make_unique<Modules>(device));
-    arms_.emplace_back(device, std::move(plan), *modules_.back());
-  }
+      bracket_(device, setup.cache) {
+  load(std::move(arms), setup.code_copies);
   for (const auto& buffers : sets) {
     sets_.push_back(std::make_unique<Memory>(device, *arena_, buffers, plans(), false));
     sets_.back()->make_room_for_outputs(arms_.size());
   }
   // What cannot be bound is the plan's fault, and shows here.
   for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
-    arms_[arm].bind(sets_.front()->addresses(arm));
+    arms_[arm].front().bind(sets_.front()->addresses(arm));
+  }
+}
+
+void Race::load(std::vector<LaunchPlan> arms, std::size_t copies) {
+  std::vector<std::shared_ptr<const LaunchPlan>> plans;
+  std::size_t bytes = 0;
+  for (auto& plan : arms) {
+    for (const auto& image : plan.images) {
+      bytes += image.bytes.size();
+    }
+    plans.push_back(std::make_shared<const LaunchPlan>(std::move(plan)));
+  }
+  copies = std::clamp<std::size_t>(most_code_bytes / std::max<std::size_t>(bytes, 1), 1, copies);
+  arms_.resize(plans.size());
+  auto order = numbers(0, plans.size());
+  for (std::size_t copy = 0; copy < copies; ++copy) {
+    for (const auto arm : order) {
+      modules_.push_back(std::make_unique<Modules>(device_));
+      arms_[arm].emplace_back(device_, plans[arm], *modules_.back());
+    }
+    // Whatever comes first lies first: no arm does always.
+    std::reverse(order.begin(), order.end());
   }
 }
 
 std::vector<const LaunchPlan*> Race::plans() const {
   std::vector<const LaunchPlan*> result;
   for (const auto& arm : arms_) {
-    result.push_back(&arm.plan());
+    result.push_back(&arm.front().plan());
   }
   return result;
+}
+
+/// What runs as an arm. Odd steps meet all copies, where their number is a power of two, and
+/// different steps let arms meet in other pairs. Single runs keep to one: code that has not run for
+/// a while is slow at first, which a chain's difference does not see.
+Program& Race::program(const Turn& turn) {
+  auto& copies = arms_[turn.arm];
+  const bool chained = turn.chain.more != 0;
+  return copies[chained ? rounds_ * (2 * turn.arm + 1) % copies.size() : 0];
 }
 
 void Race::upload() {
@@ -186,6 +216,7 @@ Race::Block Race::run_round(const Round& round, Turn turn) {
     turn.counter += sizeof(std::uint64_t);
     turn.stamp += stamps_each;
   }
+  ++rounds_;
   block.submission = bracket_.submission();
   block.replay.wall = Clock::now() - begin;
   // One sample may be a hiccup of this processor. Two are launches that take longer to submit than
@@ -234,7 +265,7 @@ Race::Sample Race::take(const Turn& turn) {
 }
 
 Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& sets) {
-  auto& program = arms_[turn.arm];
+  auto& program = this->program(turn);
   program.restore();
   scrub_shared(device_);
   for (const auto set : sets) {

@@ -45,12 +45,18 @@ class Race {
     std::size_t more = 0;
   };
 
-  /// `sets`: the buffers of each set. `cache`: what runs find in it. `padding`: bytes that are
-  /// taken before all others, so that these lie elsewhere. Throws `LoadFailure`, and
-  /// `Error{invalid_argument}` for plans of different signatures.
+  /// As in `CudaRaceOptions`.
+  struct Setup {
+    std::size_t padding = 0;
+    std::size_t code_copies = 1;
+    Cache cache = Cache::cold;
+  };
+
+  /// `sets`: the buffers of each set. Throws `LoadFailure`, and `Error{invalid_argument}` for plans
+  /// of different signatures.
   Race(Device& device, std::unique_ptr<Exchange> arena,
        const std::vector<std::vector<ArenaBuffer>>& sets, std::vector<LaunchPlan> arms,
-       std::size_t padding, Cache cache);
+       const Setup& setup);
 
   void upload();
   std::vector<Block> run(const std::vector<Round>& rounds, const Chain& chain, double seconds);
@@ -62,7 +68,9 @@ class Race {
  private:
   struct Turn;
 
+  void load(std::vector<LaunchPlan> arms, std::size_t copies);
   [[nodiscard]] std::vector<const LaunchPlan*> plans() const;
+  [[nodiscard]] Program& program(const Turn& turn);
   void check(const std::vector<Round>& rounds, const Chain& chain) const;
   void prepare(std::size_t samples, const Chain& chain, const Range& counters);
   Block run_round(const Round& round, Turn turn);
@@ -74,11 +82,12 @@ class Race {
   Device& device_;
   std::unique_ptr<Range> padding_;
   std::unique_ptr<Exchange> arena_;
-  std::vector<std::unique_ptr<Modules>> modules_;  ///< Each arm's own: a copy lies elsewhere.
-  std::vector<Program> arms_;
+  std::vector<std::unique_ptr<Modules>> modules_;  ///< Of one program each: all lie elsewhere.
+  std::vector<std::vector<Program>> arms_;         ///< By arm, then copy.
   std::vector<std::unique_ptr<Memory>> sets_;
   std::unique_ptr<Stamps> stamps_;
   Bracket bracket_;
+  std::size_t rounds_ = 0;  ///< That have been run: which copies are next.
   bool uploaded_ = false;
 };
 

@@ -18,7 +18,8 @@ Sweep::Sweep(Device& device, sandbox::Descriptor arena, std::vector<Call> calls)
       stop_(device.make_event()) {
   for (auto& call : calls) {
     buffers_.push_back(std::move(call.buffers));
-    programs_.emplace_back(device, std::move(call.plan), modules_);
+    programs_.emplace_back(device, std::make_shared<const LaunchPlan>(std::move(call.plan)),
+                           modules_);
   }
 }
 

@@ -110,7 +110,8 @@ AxisValues fitted(const Problem& problem, AxisValues axes, std::int64_t limit) {
   return axes;
 }
 
-AxisValues shaped(const Problem& problem, const Archetype& archetype) {
+/// `turn`: by how many axes the extents move on, so that another axis is the long one.
+AxisValues shaped(const Problem& problem, const Archetype& archetype, std::size_t turn = 0) {
   std::vector<const Axis*> free;
   for (const auto& axis : problem.axes) {
     if (!axis.fixed) free.push_back(&axis);
@@ -120,9 +121,10 @@ AxisValues shaped(const Problem& problem, const Archetype& archetype) {
     if (axis.fixed) axes[axis.name] = *axis.fixed;
   }
   for (std::size_t i = 0; i < free.size(); ++i) {
-    const auto wanted = i + 1 == free.size() ? archetype.last
-                        : i == 0             ? archetype.first
-                                             : archetype.middle;
+    const auto place = (i + turn) % free.size();
+    const auto wanted = place + 1 == free.size() ? archetype.last
+                        : place == 0             ? archetype.first
+                                                 : archetype.middle;
     axes[free[i]->name] = legal(*free[i], wanted);
   }
   return fitted(problem, std::move(axes), most_elements);
@@ -136,6 +138,22 @@ std::vector<AxisValues> empty_shapes(const Problem& problem) {
     auto axes = shaped(problem, {3, 3, 3});
     axes[axis.name] = 0;
     shapes.push_back(std::move(axes));
+  }
+  return shapes;
+}
+
+/// A secret shape with each axis but the last as the long one: many rows of few columns, long sums
+/// in products of matrices, many channels.
+std::vector<AxisValues> turned_shapes(const Problem& problem, std::uint64_t seed) {
+  const auto free = static_cast<std::size_t>(std::count_if(
+      problem.axes.begin(), problem.axes.end(), [](const Axis& axis) { return !axis.fixed; }));
+  const Archetype archetype = {drawn(seed, 71, 3, 60), 2, drawn(seed, 72, 32, 1024)};
+  std::vector<AxisValues> shapes;
+  for (std::size_t turn = 1; turn < free; ++turn) {
+    auto axes = shaped(problem, archetype, turn);
+    if (std::find(shapes.begin(), shapes.end(), axes) == shapes.end()) {
+      shapes.push_back(std::move(axes));
+    }
   }
   return shapes;
 }
@@ -166,6 +184,7 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
     if (std::find(full.begin(), full.end(), axes) == full.end()) full.push_back(std::move(axes));
   }
   const auto lopsided = distinct(problem, lopsided_shapes(seed));
+  const auto turned = turned_shapes(problem, seed);
   auto others = distinct(problem, small_shapes);
   for (auto& axes : empty_shapes(problem)) others.push_back(std::move(axes));
   for (const auto dtype : dtypes) {
@@ -188,13 +207,11 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
       if (is_floating(dtype)) add(dtype, axes, "patchwork");
     }
     pair(lopsided, lopsided_names);
+    for (const auto& axes : turned) add(dtype, axes, "normal");
     for (const auto& axes : others) add(dtype, axes, "normal");
-  }
-  const auto swept =
-      std::find_if(dtypes.begin(), dtypes.end(), [](DType dtype) { return is_floating(dtype); });
-  if (!problem.timed.empty() && !dtypes.empty()) {
-    add(swept == dtypes.end() ? dtypes.front() : *swept,
-        fitted(problem, problem.timed.front(), most_timed_elements), "normal");
+    if (!problem.timed.empty()) {
+      add(dtype, fitted(problem, problem.timed.front(), most_timed_elements), "normal");
+    }
   }
   return cases;
 }

@@ -39,8 +39,10 @@ Layout layout_of(const at::Tensor& tensor) noexcept {
 struct Exponents {
   int denormal;
   int tiny;
+  int tiniest;  ///< Its square is a normal number where one computes.
   int mean;
   int overflow;  ///< Its exponential is infinite where one computes.
+  int tallest;
   int mixed_low;
   int mixed_high;
 };
@@ -48,17 +50,17 @@ struct Exponents {
 Exponents exponents_of(DType dtype) noexcept {
   switch (dtype) {
     case DType::float16:
-      return {-17, -8, 7, 7, -10, 4};
+      return {-17, -8, -13, 7, 7, 13, -10, 4};
     case DType::bfloat16:
-      return {-131, -10, 4, 14, -20, 8};
+      return {-131, -10, -60, 4, 14, 30, -20, 8};
     case DType::float8_e4m3fn:
-      return {-8, -3, 3, 7, -6, 4};
+      return {-8, -3, -5, 3, 7, 8, -6, 4};
     case DType::float8_e5m2:
-      return {-16, -6, 2, 7, -12, 8};
+      return {-16, -6, -12, 2, 7, 14, -12, 8};
     case DType::float64:
-      return {-1027, -10, 11, 14, -20, 8};
+      return {-1027, -10, -500, 11, 14, 30, -20, 8};
     default:
-      return {-131, -10, 11, 14, -20, 8};
+      return {-131, -10, -60, 11, 14, 30, -20, 8};
   }
 }
 
@@ -76,6 +78,14 @@ struct RowShaper {
   std::uint64_t choice;  ///< Random stream of positions.
   std::uint64_t level;   ///< Random stream of magnitudes.
   std::vector<double>& numbers;
+
+  /// The first of two exponents in half of the rows, and anything between the two in the others.
+  [[nodiscard]] int often_first(int first, int last, std::size_t row) const {
+    const auto steps = static_cast<std::uint64_t>(std::abs(last - first));
+    const auto drawn = random::below(level, row, 2 * steps);
+    const int step = drawn < steps ? 0 : static_cast<int>(drawn - steps) + 1;
+    return last < first ? first - step : first + step;
+  }
 
   void shape(std::string_view family, std::size_t first_row, std::size_t last_row) const {
     const std::size_t first = first_row * layout.cols;
@@ -109,22 +119,28 @@ struct RowShaper {
     } else if (family == "spike") {
       // One that leaves the others their exponentials; in half of the rows one that overflows where
       // it was not among those that the maximum was taken of, and its neighbour one less: a clamp
-      // makes them equal.
+      // makes them equal. How much more than that it is, no clamp knows.
       scale(0x1p-6);
-      const double tall = std::ldexp(1.0, power.overflow);
       each_row(1, [&](auto row, std::size_t n) {
         const auto at = random::below(choice, n, row.size());
+        const double tall = std::ldexp(1.0, often_first(power.overflow, power.tallest, n));
         if (other_half(n)) row[(at + 1) % row.size()] = tall - 1.0;
         row[at] = other_half(n) ? tall : 32.0;
       });
     } else if (family == "equal") {
-      each_row(1, [](auto row, std::size_t) { std::fill(row.begin(), row.end(), row[0]); });
+      // In half of the rows a few numbers again and again: ties of some, and rows that begin alike.
+      each_row(1, [](auto row, std::size_t n) {
+        for (double& v : row) v = other_half(n) ? std::clamp(std::nearbyint(v), -2.0, 2.0) : row[0];
+      });
     } else if (family == "sorted") {
       each_row(1, [](auto row, std::size_t) { std::sort(row.begin(), row.end()); });
     } else if (family == "denormal") {
       scale(std::ldexp(1.0, power.denormal));
     } else if (family == "tiny") {
-      scale(std::ldexp(1.0, power.tiny));
+      each_row(1, [&](auto row, std::size_t n) {
+        const double factor = std::ldexp(1.0, often_first(power.tiny, power.tiniest, n));
+        for (double& v : row) v *= factor;
+      });
     } else if (family == "mixed") {
       const auto span = static_cast<std::uint64_t>(power.mixed_high - power.mixed_low + 1);
       each([&](double& v, std::size_t i) {
@@ -177,7 +193,10 @@ void fill_parameter(const CaseSpec& spec, std::size_t input, std::vector<double>
   random::normal(key, std::span<double>(out));
   for (std::size_t i = 0; i < out.size(); ++i) {
     const double magnitude = 1.0 + 0.125 * out[i];
-    out[i] = (random::bits(sign, i) & 1U) != 0 ? magnitude : -magnitude;
+    const auto bits = random::bits(sign, i);
+    out[i] = (bits & 1U) != 0 ? magnitude : -magnitude;
+    // One in sixteen far from one: a clamp of the others is seen.
+    if ((bits >> 1 & 15U) == 0) out[i] = std::ldexp(out[i], static_cast<int>(bits >> 8 & 7U) - 4);
   }
 }
 

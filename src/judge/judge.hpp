@@ -39,7 +39,7 @@ struct Case {
   std::vector<std::shared_ptr<const Tolerance>> tolerances;
 };
 
-/// Derives about ten cases for each dtype: every derived shape and every value family at least
+/// Derives about eighteen cases for each dtype: every derived shape and every value family at least
 /// once.
 [[nodiscard]] OUROBOROS_API std::vector<CaseSpec> derive_cases(const Problem& problem,
                                                                const std::vector<DType>& dtypes,
@@ -100,9 +100,20 @@ OUROBOROS_API void draw_inputs(const Problem& problem, const CaseSpec& spec, con
 [[nodiscard]] OUROBOROS_API std::optional<std::string> validate(const Problem& problem,
                                                                 const std::vector<Case>& cases);
 
+/// What else happens inside a promoted reference, to learn what may happen inside a kernel.
+struct Inside {
+  /// By so much, times 3/4 to 5/4 and up or down at random, results move of operators that are
+  /// commonly written as one number less another near it: log(1 + exp(x)), exp(x) - 1.
+  double step = 0.0;
+  std::uint64_t seed = 0;
+  /// What the factors of products of matrices are rounded to, as tensor cores want them.
+  std::optional<at::ScalarType> factors;
+};
+
 /// Runs `reference` in float64, or in float32, with every cast to a lower floating type inside it
 /// promoted.
 [[nodiscard]] OUROBOROS_API Tensors promoted(const Reference& reference, const Tensors& inputs,
-                                             at::ScalarType to = at::kDouble);
+                                             at::ScalarType to = at::kDouble,
+                                             const Inside& inside = {});
 
 }  // namespace ouroboros::judge

@@ -1,10 +1,17 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/ivalue.h>
+#include <ATen/ops/_scaled_dot_product_attention_math.h>
+#include <ATen/ops/ones_like.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "judge/judge.hpp"
+#include "judge/random.hpp"
+#include "judge/run.hpp"
 
 // The oracle runs the reference in float64. A reference that casts its input to float32 would make
 // a float32 oracle, so every cast to a lower type is turned into one to float64 on its way through
@@ -18,6 +25,8 @@ constexpr auto promotion = c10::DispatchKey::TESTING_ONLY_GenericMode;
 
 /// What this thread promotes to while `promoted` runs: float64 or float32.
 thread_local at::ScalarType target = at::kDouble;
+thread_local Inside inside;
+thread_local std::uint64_t moves_made = 0;
 
 std::optional<at::ScalarType> raised(at::ScalarType type) noexcept {
   const bool wide = target == at::kDouble;
@@ -64,7 +73,85 @@ bool written(const c10::Argument& argument) {
   return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
 }
 
-void promote(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// "softplus" of "aten::softplus", and of the form that works in place.
+std::string_view plain_name(const c10::FunctionSchema& schema) {
+  std::string_view name = schema.name();
+  if (!name.starts_with("aten::")) return {};
+  name.remove_prefix(6);
+  if (name.ends_with('_')) name.remove_suffix(1);
+  return name;
+}
+
+bool multiplies_matrices(std::string_view name) {
+  return is_one_of(name, {"mm", "bmm", "matmul", "linear", "addmm", "baddbmm", "einsum", "mv",
+                          "tensordot", "inner", "conv1d", "conv2d", "conv3d", "convolution"});
+}
+
+at::Tensor as_factor(const at::Tensor& tensor) {
+  const bool wide = tensor.defined() && tensor.is_floating_point();
+  return wide ? tensor.to(*inside.factors).to(tensor.scalar_type()) : tensor;
+}
+
+void round_factors(c10::IValue& value) {
+  if (value.isTensor()) {
+    value = as_factor(value.toTensor());
+  } else if (value.isTensorList()) {
+    c10::List<at::Tensor> out;
+    for (const at::Tensor& one : value.toTensorVector()) out.push_back(as_factor(one));
+    value = std::move(out);
+  }
+}
+
+/// Of the result of an operator, how large the numbers are that it is the difference of; empty for
+/// one that is no such difference.
+std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::IValue& argument) {
+  if (inside.step == 0.0 || !argument.isTensor()) return std::nullopt;
+  const auto& x = argument.toTensor();
+  if (is_one_of(name, {"gelu", "mish"})) return x.abs();
+  if (is_one_of(name, {"tanh", "expm1", "log1p", "elu", "celu", "selu", "softplus", "log_sigmoid",
+                       "erf", "erfc"})) {
+    return at::ones_like(x);
+  }
+  return std::nullopt;
+}
+
+void move_result(const at::Tensor& result, const at::Tensor& size) {
+  if (result.scalar_type() != at::kDouble || result.sizes() != size.sizes()) return;
+  const auto key = random::key(inside.seed, moves_made++);
+  const auto moves = moved({at::ones_like(size)}, inside.step, false, key).front().sub_(1.0);
+  result.add_(moves.mul_(size));
+}
+
+/// An attention that is one operator is made of its parts, which have factors to round.
+void take_attention_apart(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                          torch::jit::Stack* stack) {
+  if (op.schema().name() == "aten::_scaled_dot_product_attention_math") {
+    op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, promotion),
+                       stack);
+    return;
+  }
+  const auto count = op.schema().arguments().size();
+  const auto argument = [&](std::size_t i) -> c10::IValue& {
+    return (*stack)[stack->size() - count + i];
+  };
+  const auto made = at::_scaled_dot_product_attention_math(
+      argument(0).toTensor(), argument(1).toTensor(), argument(2).toTensor(),
+      argument(3).toOptional<at::Tensor>(), argument(4).toDouble(), argument(5).toBool(),
+      std::nullopt, argument(6).toOptional<double>(), argument(7).toBool());
+  torch::jit::drop(*stack, count);
+  torch::jit::push(*stack, std::get<0>(made));
+}
+
+void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  const auto name = plain_name(op.schema());
+  if (inside.factors &&
+      is_one_of(name, {"scaled_dot_product_attention", "_scaled_dot_product_attention_math"})) {
+    return take_attention_apart(op, keys, stack);
+  }
   // Operators are seen whole: what a composite one does inside is not intercepted again.
   const c10::impl::ExcludeDispatchKeyGuard outside(promotion);
   const auto& schema = op.schema();
@@ -82,11 +169,16 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Sta
     } else if (!written(arguments[i])) {
       // Constants that a reference brought along: `a.to(b)` and `a.type_as(b)` must not lower `a`.
       raise_value(value);
+      if (inside.factors && multiplies_matrices(name)) round_factors(value);
     }
   }
+  const auto size = arguments.empty() ? std::nullopt : size_of_terms(name, (*stack)[begin]);
   op.callBoxed(stack);
   const auto returned = schema.returns().size();
   for (auto i = stack->size() - returned; i < stack->size(); ++i) raise_value((*stack)[i]);
+  if (size && returned == 1 && stack->back().isTensor()) {
+    move_result(stack->back().toTensor(), *size);
+  }
 }
 
 }  // namespace
@@ -95,8 +187,11 @@ TORCH_LIBRARY_IMPL(_, TESTING_ONLY_GenericMode, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&promote>());
 }
 
-Tensors promoted(const Reference& reference, const Tensors& inputs, at::ScalarType to) {
+Tensors promoted(const Reference& reference, const Tensors& inputs, at::ScalarType to,
+                 const Inside& within) {
   target = to;
+  inside = within;
+  moves_made = 0;
   Tensors raised_inputs;
   raised_inputs.reserve(inputs.size());
   for (const auto& input : inputs) raised_inputs.push_back(raise_tensor(input));

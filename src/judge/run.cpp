@@ -109,13 +109,14 @@ bool is_want_of_memory(std::string_view message) {
   return !has_room(enough);
 }
 
-Tensors run_oracle(const Problem& problem, const CaseSpec& spec, const Tensors& raised) {
+Tensors run_oracle(const Problem& problem, const CaseSpec& spec, const Tensors& raised,
+                   const Inside& inside) {
   Tensors made;
   if (problem.oracle) {
     made = guarded("oracle", spec, [&] { return problem.oracle(raised); });
   } else {
-    made =
-        guarded("reference in float64", spec, [&] { return promoted(problem.reference, raised); });
+    made = guarded("reference in float64", spec,
+                   [&] { return promoted(problem.reference, raised, at::kDouble, inside); });
   }
   const std::string what = problem.oracle ? "oracle" : "reference in float64";
   auto out = accepted(problem, what, spec, place_of(raised), made);

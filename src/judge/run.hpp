@@ -22,9 +22,10 @@ namespace ouroboros::judge {
 /// is none now.
 [[nodiscard]] bool is_want_of_memory(std::string_view message);
 
-/// True values in float64 (integers in int64), from inputs that `raise` made.
+/// True values in float64 (integers in int64), from inputs that `raise` made. Nothing happens
+/// inside an oracle of the problem's own.
 [[nodiscard]] Tensors run_oracle(const Problem& problem, const CaseSpec& spec,
-                                 const Tensors& raised);
+                                 const Tensors& raised, const Inside& inside = {});
 
 /// What the reference makes where it computes in float32 and does not round to anything lower.
 /// Throws as `run_reference` does.

@@ -74,7 +74,7 @@ Judged judge_one(const Problem& problem, const judge::Case& one, TraceResult& re
                                  : Status::runtime_error,
          kind, message);
   } else if (const auto outputs = outputs_of(one, result)) {
-    judged.result = judge::compare(problem, one, *outputs);
+    judged.result = judge::compare(problem, one, *outputs, judge::Arithmetic::gpu);
     if (judged.result.status == "failed") {
       fail(Status::incorrect, "wrong_values", judged.result.message);
     }

@@ -52,7 +52,7 @@ Exponents exponents_of(DType dtype) noexcept {
     case DType::float16:
       return {-17, -8, -13, 7, 7, 13, -10, 4};
     case DType::bfloat16:
-      return {-131, -10, -60, 4, 14, 30, -20, 8};
+      return {-131, -10, -60, 4, 14, 22, -20, 8};
     case DType::float8_e4m3fn:
       return {-8, -3, -5, 3, 7, 8, -6, 4};
     case DType::float8_e5m2:
@@ -60,7 +60,7 @@ Exponents exponents_of(DType dtype) noexcept {
     case DType::float64:
       return {-1027, -10, -500, 11, 14, 30, -20, 8};
     default:
-      return {-131, -10, -60, 11, 14, 30, -20, 8};
+      return {-131, -10, -60, 11, 14, 22, -20, 8};
   }
 }
 
@@ -85,6 +85,19 @@ struct RowShaper {
     const auto drawn = random::below(level, row, 2 * steps);
     const int step = drawn < steps ? 0 : static_cast<int>(drawn - steps) + 1;
     return last < first ? first - step : first + step;
+  }
+
+  /// A few numbers again and again, and two largest ones; or the row above, but for one element.
+  void repeat(std::span<double> row, std::size_t n, bool as_above) const {
+    const auto one = random::below(choice, n, row.size());
+    if (as_above) {
+      const auto above = std::span(numbers).subspan((n - 1) * layout.cols, layout.cols);
+      std::copy(above.begin(), above.end(), row.begin());
+      row[one] = -3.0;
+      return;
+    }
+    for (double& v : row) v = std::clamp(std::nearbyint(v), -2.0, 2.0);
+    row[one] = row[random::below(level, n, row.size())] = 3.0;
   }
 
   void shape(std::string_view family, std::size_t first_row, std::size_t last_row) const {
@@ -128,9 +141,12 @@ struct RowShaper {
         row[at] = other_half(n) ? tall : 32.0;
       });
     } else if (family == "equal") {
-      // In half of the rows a few numbers again and again: ties of some, and rows that begin alike.
-      each_row(1, [](auto row, std::size_t n) {
-        for (double& v : row) v = other_half(n) ? std::clamp(std::nearbyint(v), -2.0, 2.0) : row[0];
+      each_row(1, [&](auto row, std::size_t n) {
+        if (other_half(n / 2)) {
+          repeat(row, n, n % 2 != 0 && n > first_row);
+        } else {
+          std::fill(row.begin(), row.end(), double{row[0]});
+        }
       });
     } else if (family == "sorted") {
       each_row(1, [](auto row, std::size_t) { std::sort(row.begin(), row.end()); });

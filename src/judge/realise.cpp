@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/abs.h>
 #include <ATen/ops/isfinite.h>
+#include <ATen/ops/maximum.h>
 #include <ATen/ops/where.h>
 #include <c10/core/DeviceGuard.h>
 
@@ -23,8 +24,11 @@
 namespace ouroboros::judge {
 namespace {
 
-constexpr std::int64_t serial_elements = 1 << 20;  ///< Larger cases may use LibTorch's threads.
-constexpr int most_halvings = 24;  ///< Of inputs whose results overflow the case's dtype.
+constexpr std::int64_t serial_elements = 1 << 20;      ///< Larger cases may use LibTorch's threads.
+constexpr int many_tries = 6;                          ///< Of roundings on the way.
+constexpr std::int64_t many_tries_elements = 1 << 18;  ///< Larger cases have one.
+constexpr double rounded_factor = 4.0;  ///< Of the largest error of an element in all tries.
+constexpr int most_halvings = 24;       ///< Of inputs whose results overflow the case's dtype.
 
 std::int64_t input_elements(const Problem& problem, const CaseSpec& spec) {
   std::int64_t elements = 0;
@@ -96,23 +100,30 @@ std::optional<at::ScalarType> narrow_factors(const Problem& problem, DType dtype
   return scalar_type(dtype);
 }
 
+/// What roundings on the way do to each output.
+struct RoundedWays {
+  std::vector<Tensors> results;  ///< The true values with the errors of each try.
+  Tensors largest;               ///< The largest such error of each element; undefined without any.
+};
+
 /// The errors of a reference that rounds on its way, or would if it rounded the factors of its
 /// products as tensor cores want them, on inputs next to those of the case and added to the true
 /// values: one run says too little of what such roundings may do to an element.
-std::vector<Tensors> errors_again(const Problem& problem, const Case& one, int times) {
-  std::vector<Tensors> found(one.oracle.size());
+RoundedWays errors_again(const Problem& problem, const Case& one) {
+  RoundedWays found{std::vector<Tensors>(one.oracle.size()), Tensors(one.oracle.size())};
   Inside rounding;
   rounding.factors = narrow_factors(problem, one.spec.dtype);
   bool rounds = false;
   bool multiplies = false;
   const auto rounded =
       rounding.factors ? run_oracle(problem, one.spec, raise(one.inputs), rounding) : one.oracle;
-  for (std::size_t i = 0; i < found.size(); ++i) {
+  for (std::size_t i = 0; i < one.oracle.size(); ++i) {
     rounds = rounds || rounds_on_its_way(one.reference[i], one.oracle[i]);
     multiplies = multiplies || !same_bits(rounded[i], one.oracle[i]);
   }
   if (!rounds && !multiplies) return found;
-  for (int time = 0; time < times; ++time) {
+  const int tries = input_elements(problem, one.spec) <= many_tries_elements ? many_tries : 1;
+  for (int time = 0; time < tries; ++time) {
     const auto key = random::key(~one.spec.seed, 2000 + static_cast<std::uint64_t>(time));
     auto inputs = judge::moved(one.inputs, next_to(one.spec.dtype), false, key);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
@@ -120,11 +131,14 @@ std::vector<Tensors> errors_again(const Problem& problem, const Case& one, int t
     }
     const auto truth = run_oracle(problem, one.spec, raise(inputs));
     const auto note = [&](const Tensors& made) {
-      for (std::size_t i = 0; i < found.size(); ++i) {
-        if (made[i].sizes() == one.oracle[i].sizes() && is_narrow(one.reference[i])) {
-          const auto narrow = made[i].to(one.reference[i].scalar_type());
-          found[i].push_back(narrow.to(at::kDouble).sub_(truth[i]).add_(one.oracle[i]));
-        }
+      for (std::size_t i = 0; i < truth.size(); ++i) {
+        if (made[i].sizes() != one.oracle[i].sizes() || !is_narrow(one.reference[i])) continue;
+        const auto narrow = made[i].to(one.reference[i].scalar_type());
+        const auto error = narrow.to(at::kDouble).sub_(truth[i]);
+        found.results[i].push_back(error + one.oracle[i]);
+        const auto size = error.abs().nan_to_num_(0.0, 0.0);
+        auto& largest = found.largest[i];
+        largest = largest.defined() ? at::maximum(largest, size) : size;
       }
     };
     if (rounds) note(run_reference(problem, one.spec, inputs));
@@ -270,14 +284,18 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     }
   }
   const auto single = in_single(problem, one);
-  const auto repeated = errors_again(problem, one, times / 2);
+  const auto rounded = errors_again(problem, one);
   const auto longest = longest_sum(problem, one);
   for (std::size_t i = 0; i < one.oracle.size(); ++i) {
-    const auto rule = Tolerance::learn({spec.dtype, one.reference[i], repeated[i],
+    const auto rule = Tolerance::learn({spec.dtype, one.reference[i], rounded.results[i],
                                         i < single.size() ? single[i] : at::Tensor(), one.oracle[i],
                                         moved[i], longest});
     one.tolerances.push_back(std::make_shared<Tolerance>(rule));
     one.allowed.push_back(rule.allowed(one.oracle[i]));
+    if (rounded.largest[i].defined()) {
+      // Where terms cancel, elements of one size have errors of many.
+      one.allowed[i] = at::maximum(one.allowed[i], rounded.largest[i].mul(rounded_factor));
+    }
   }
   allow_close_calls(problem, one);
   return one;

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "catch.hpp"
@@ -216,9 +218,14 @@ TEST_CASE("families are what their names say", "[judge]") {
     const auto tiny = draw("tiny", dtype);
     CHECK(largest(tiny) < 0.02);
     CHECK(std::none_of(tiny.begin(), tiny.end(), [](double v) { return v == 0.0; }));
-    // Ties of a few, and zeros.
-    const std::set<double> few(equal.begin() + 64, equal.begin() + 128);
-    CHECK((few.size() > 2 && few.size() < 6 && few.count(0.0) == 1));
+    // Ties of a few, of two largest ones, and a row that is the one above but for one element.
+    const std::vector<double> third(equal.begin() + 128, equal.begin() + 192);
+    const std::vector<double> fourth(equal.begin() + 192, equal.begin() + 256);
+    const std::set<double> few(third.begin(), third.end());
+    CHECK((few.size() > 3 && few.size() < 7 && few.count(0.0) == 1));
+    CHECK(std::count(third.begin(), third.end(), *few.rbegin()) == 2);
+    CHECK(std::inner_product(third.begin(), third.end(), fourth.begin(), 0, std::plus<>(),
+                             std::not_equal_to<>()) == 1);
   }
   const auto nan = draw("nan", DType::float32);
   CHECK(std::count_if(nan.begin(), nan.end(), [](double v) { return std::isnan(v); }) == 4);

@@ -498,6 +498,18 @@ def test_sources_have_to_be_those_of_the_plan(judge: Judge) -> None:
         assert refusal(judge(DOUBLE, edit=lambda _, broken=broken: broken))[0] == "exception"
 
 
+OPTIONS = ["num_warps=8", "num_stages=1", "maxnreg=64", "debug=True"]
+OPTIONS += ["enable_fp_fusion=True", "enable_fp_fusion=False"]
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_what_a_launch_asks_of_the_compiler_is_asked_again(judge: Judge, option: str) -> None:
+    # A product and a sum, which fusion makes one instruction of.
+    source = DOUBLE.replace("2.0 * tl.load(x_ptr + at, mask=mask)", f"{VALUES} + 1.0")
+    source = source.replace("BLOCK=64)", f"BLOCK=64, {option})")
+    assert torch.equal(tensor(judge(source)), 2 * X + 1)
+
+
 def test_other_names_of_lines_are_the_same_image(judge: Judge) -> None:
     assert torch.equal(tensor(judge("\n" * 7 + DOUBLE, name="another")), 2 * X)
 

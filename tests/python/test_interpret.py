@@ -299,6 +299,63 @@ def run(x):
     assert total.tolist() == [wide[0::2].sum(), wide[1::2].sum()]
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_a_largest_number_comes_with_its_place(judge: Judge, dtype: torch.dtype) -> None:
+    """As a scalar, of rows, and with the axis kept."""
+    source = (
+        HEAD
+        + """
+@triton.jit
+def kernel(x_ptr, top_ptr, place_ptr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    top, place = tl.max(x, axis=0, return_indices=True)
+    tl.store(top_ptr, top)
+    tl.store(place_ptr, place)
+    rows = tl.arange(0, 4)
+    top, place = tl.max(tl.reshape(x, (4, N // 4)), axis=1, return_indices=True)
+    tl.store(top_ptr + 1 + rows, top)
+    tl.store(place_ptr + 1 + rows, place)
+    top, place = tl.min(tl.reshape(x, (4, N // 4)), 1, return_indices=True, keep_dims=True)
+    tl.store(top_ptr + 5 + rows[:, None], top)
+    tl.store(place_ptr + 5 + rows[:, None], place)
+
+
+def run(x):
+    top = torch.empty(9, dtype=x.dtype, device="cuda")
+    place = torch.empty(9, dtype=torch.int32, device="cuda")
+    kernel[(1,)](x, top, place, N=x.numel())
+    return top, place
+"""
+    )
+    x = torch.randn(64, generator=torch.Generator().manual_seed(1)).to(dtype)
+    rows = x.view(4, 16)
+    wanted = [x.view(1, -1).max(1), rows.max(1), rows.min(1)]
+    top, place = tensors(judge(source, x, outputs=("top", "place")))
+    assert torch.equal(top, torch.cat([one.values for one in wanted]))
+    assert place.tolist() == torch.cat([one.indices for one in wanted]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("method", "truth"),
+    [
+        ("sum(0)", X[:64].sum()),
+        ("max()", X[:64].max()),
+        ("min(axis=0)", X[:64].min()),
+        ("argmax(0)", torch.tensor(63)),
+        ("cumsum()", X[:64].cumsum(0)),
+        ("sigmoid()", X[:64].sigmoid()),
+        ("reshape(8, 8).sum(axis=1, keep_dims=True).broadcast_to(8, 8).ravel()", None),
+    ],
+)
+def test_functions_of_the_language_are_methods_of_tensors(
+    judge: Judge, method: str, truth: torch.Tensor | None
+) -> None:
+    if truth is None:
+        truth = X[:64].view(8, 8).sum(1, keepdim=True).expand(8, 8).reshape(64)
+    source = DOUBLE.replace(VALUES, f"{VALUES[6:]}.{method}")
+    assert torch.allclose(tensor(judge(source, X[:64])), truth.float(), rtol=1e-6)
+
+
 def test_own_reductions_keep_the_order_of_what_they_join(judge: Judge) -> None:
     """An affine map composed with another is associative, and not commutative."""
     source = (
@@ -373,6 +430,15 @@ def run(x):
     assert torch.equal(wide.float(), truth.float())
 
 
+def ones(width: int) -> torch.Tensor:
+    """How many bits of X are set, as integers of this width."""
+    return torch.tensor([(int(x) % 2**width).bit_count() for x in X], dtype=torch.float32)
+
+
+# The number of the lowest bit that is set, from 1.
+LOWEST = torch.tensor([(int(x) & -int(x)).bit_length() for x in X], dtype=torch.float32)
+
+
 @pytest.mark.parametrize(
     ("call", "truth"),
     [
@@ -383,6 +449,15 @@ def run(x):
         ("libdevice.atan2(x, 2.0)", torch.atan2(X, torch.tensor(2.0))),
         ("libdevice.erfc(x * 0.01)", torch.erfc(X * 0.01)),
         ("libdevice.isnan(x).to(tl.float32)", torch.zeros(100)),
+        ("libdevice.round(x * 0 + 0.49999997)", torch.zeros(100)),
+        ("libdevice.finitef(1 / x).to(tl.float32)", (X != 0).float()),
+        ("libdevice.isfinited(1 / x.to(tl.float64)).to(tl.float32)", (X != 0).float()),
+        ("libdevice.llrint(x * 0.5).to(tl.float32)", (X / 2).round()),
+        ("libdevice.llround(x * 0.5).to(tl.float32)", X.sign() * ((X.abs() + 1) // 2)),
+        ("libdevice.popc(x.to(tl.int32)).to(tl.float32)", ones(32)),
+        ("libdevice.popc(x.to(tl.int64)).to(tl.float32)", ones(64)),
+        ("libdevice.ffs(x.to(tl.int32)).to(tl.float32)", LOWEST),
+        ("libdevice.ffs(x.to(tl.int64)).to(tl.float32)", LOWEST),
     ],
 )
 def test_functions_of_libdevice_give_what_torch_gives(
@@ -415,6 +490,56 @@ def test_inline_assembly_is_named(judge: Judge) -> None:
         f"tl.inline_asm_elementwise('neg.f32 $0, $1;', '=f,f', {values}, tl.float32, True, 1)"
     )
     assert refusal(judge(DOUBLE.replace(VALUES, assembly))) == ("unsupported", "inline_asm")
+
+
+NAMES = ("max", "min", "len", "range", "float", "int", "list", "print")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_variable_may_be_called_like_a_function(judge: Judge, name: str) -> None:
+    source = DOUBLE.replace(VALUES, name).replace(
+        "    mask = at < count\n", f"    mask = at < count\n    {name} = {VALUES}\n"
+    )
+    assert torch.equal(tensor(judge(source)), 2 * X)
+    assert torch.equal(tensor(judge(DOUBLE.replace("count", name))), 2 * X)
+    with_a_list = DOUBLE.replace("2.0", f"([2 * {name} for {name} in (1, 2)][0])")
+    assert torch.equal(tensor(judge(with_a_list)), 2 * X)
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        ("FACTOR = 1.0", ""),
+        ("other = [FACTOR for FACTOR in (1, 2)][0] + [FACTOR for FACTOR in (3, 4)][0]", ""),
+        ("other = [FACTOR for FACTOR in (1, 3)]\nat = at * FACTOR", "FACTOR"),
+        ("FACTOR = 1\nother = [FACTOR for FACTOR in (1, 3)]", "FACTOR"),
+        ("other = [x for x in ((1, 2),)]\nother = [x for x in x]", "x"),
+        ("other = [([x for x in (1, 2)], x) for x in (3, 4)]", "x"),
+        ("other = [max for max in (1, 2)]\nat = at * max(1, 1)", "max"),
+        (
+            "other = [interpreter_semantic for interpreter_semantic in (1, 2)]\n"
+            "at = interpreter_semantic.cast(at, tl.int32)",
+            "interpreter_semantic",
+        ),
+    ],
+)
+def test_a_variable_of_a_list_is_only_its_own(judge: Judge, lines: str, name: str) -> None:
+    """Elsewhere the compiler finds what the list has left behind, and Python what was there."""
+
+    def edit(sources: bytes) -> bytes:
+        document = json.loads(sources)
+        function = document["kernels"][0]["function"]
+        function["globals"]["FACTOR"] = {"constexpr": 1}
+        text = "".join(f"    {line}\n" for line in lines.splitlines())
+        function["source"] = function["source"].replace("    mask = at", f"{text}    mask = at")
+        return json.dumps(document).encode()
+
+    result = judge(DOUBLE, edit=edit)
+    if name:
+        op = f"the variable {name} of a list and of its surroundings"
+        assert refusal(result) == ("unsupported", op)
+    else:
+        assert torch.equal(tensor(result), 2 * X)
 
 
 # What the compiler decides one way, and Python another.
@@ -498,6 +623,18 @@ def test_sources_have_to_be_those_of_the_plan(judge: Judge) -> None:
         assert refusal(judge(DOUBLE, edit=lambda _, broken=broken: broken))[0] == "exception"
 
 
+OPTIONS = ["num_warps=8", "num_stages=1", "maxnreg=64", "debug=True"]
+OPTIONS += ["enable_fp_fusion=True", "enable_fp_fusion=False"]
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_what_a_launch_asks_of_the_compiler_is_asked_again(judge: Judge, option: str) -> None:
+    # A product and a sum, which fusion makes one instruction of.
+    source = DOUBLE.replace("2.0 * tl.load(x_ptr + at, mask=mask)", f"{VALUES} + 1.0")
+    source = source.replace("BLOCK=64)", f"BLOCK=64, {option})")
+    assert torch.equal(tensor(judge(source)), 2 * X + 1)
+
+
 def test_other_names_of_lines_are_the_same_image(judge: Judge) -> None:
     assert torch.equal(tensor(judge("\n" * 7 + DOUBLE, name="another")), 2 * X)
 
@@ -508,8 +645,8 @@ def test_the_process_is_left_as_it_was() -> None:
     from ouroboros.trace.interpreted_kernels import interpreted
     from ouroboros.trace.interpreted_memory import Buffers
 
-    before = (tl.sum, tl.load, tl.reduce, torch.cuda.is_available)
+    before = (tl.sum, tl.load, tl.reduce, tl.tensor.sum, torch.cuda.is_available)
     with interpreted(Buffers([], [])):
         assert tl.sum is not before[0]
-    assert before == (tl.sum, tl.load, tl.reduce, torch.cuda.is_available)
+    assert before == (tl.sum, tl.load, tl.reduce, tl.tensor.sum, torch.cuda.is_available)
     assert triton.knobs.runtime.interpret is False

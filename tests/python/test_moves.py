@@ -94,10 +94,32 @@ def test_a_cast_is_the_one_of_pytorch(interpret: Any, source: str, target: str) 
         "out = torch.zeros((8, 4), device='cuda')\nout[2:].copy_(x0.t()[2:])\nreturn out.t()",
         "return torch.zeros((2, 0), device='cuda').half()",
         "return x0.view(2, 2, 2, 2, 2)[:, :, 1].permute(3, 1, 0, 2).contiguous()",
+        "return x0.repeat(3, 1)",
+        "return x0[0].repeat(2, 3, 2)",
+        "return x0.t().repeat(1, 1, 2)",
+        "return x0.repeat(0, 1)",
+        "return torch.tile(x0, (2, 2))",
+        "return x0.flip(0)",
+        "return x0.flip(-1)",
+        "return x0.flip(0, 1)",
+        "return x0.t().flip(1)",
+        "return x0[1].expand(5, 8).flip([0, 1])",
+        "return torch.fliplr(x0[:, 1:6])",
+        "return x0[:0].flip(0)",
+        "out = x0.clone()\nout[:, :4] = out[:, 4:]\nreturn out",
+        "out = x0.clone()\nout[:, ::2].copy_(out[:, 1::2])\nreturn out",
+        "out = x0.clone()\nout[:, 1:3].copy_(out[:2, 4:].t())\nreturn out",
+        "out = x0.clone()\nreturn out.copy_(out).unsqueeze_(0).transpose_(0, 1).squeeze_(1).t_()",
     ],
 )
 def test_what_host_code_moves_is_where_pytorch_puts_it(interpret: Any, body: str) -> None:
     check(interpret, body, torch.randn(4, 8, generator=torch.Generator().manual_seed(3)))
+
+
+def test_a_large_tensor_is_turned_around_as_a_whole(interpret: Any) -> None:
+    x = torch.arange(40 * 90, dtype=torch.float32).view(40, 90)
+    check(interpret, "return x0.flip(0, 1)", x)
+    check(interpret, "return x0.flip(1)", x)
 
 
 def test_a_large_matrix_is_transposed_as_a_whole(interpret: Any) -> None:

@@ -25,7 +25,7 @@ from ouroboros.trace.autotune import Choices, DroppedConfigError, install
 from ouroboros.trace.devices import device_for
 from ouroboros.trace.output import captured
 from ouroboros.trace.plan_writer import Buffer, Plan
-from ouroboros.trace.pretend import pretend_cuda
+from ouroboros.trace.pretend import NumberedDevices, pretend_cuda
 from ouroboros.trace.recorder import Recorder, StaleMemoryError
 from ouroboros.trace.refusal import RefusalError
 from ouroboros.trace.scratch import scratch_folder
@@ -216,7 +216,7 @@ class _Tracer:
 
     def _call(self, signature: Signature) -> list[tuple[Block, Buffer]]:
         """Calls the candidate once; returns inputs and outputs."""
-        with TraceMode(self.recorder):
+        with TraceMode(self.recorder), NumberedDevices():
             if self.function is None:
                 self.function = self._load()
             self.recorder.begin()

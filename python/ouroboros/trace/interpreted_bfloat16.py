@@ -74,7 +74,7 @@ def bfloat16(stack: contextlib.ExitStack) -> None:
             several = made if isinstance(made, (tuple, list)) else (made,)
             # Of a value and its index, only the value has the input's type.
             narrow = [
-                self.to_tensor(_narrowed(one.handle).data, tl.bfloat16)
+                tl.tensor(_narrowed(one.handle), one.type.with_element_ty(tl.bfloat16))
                 if one.dtype.scalar == _FLOAT
                 else one
                 for one in several

@@ -9,11 +9,13 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from functools import partialmethod
 from typing import Any, NoReturn, Protocol
 from unittest import mock
 
 import numpy as np
 import triton
+import triton.language as tl
 import triton.runtime.interpreter as interpreter
 from triton.runtime.jit import JITFunction
 
@@ -59,12 +61,20 @@ def _patch(stack: contextlib.ExitStack, owner: object, name: str, value: object)
 def _interpret_library(stack: contextlib.ExitStack) -> None:
     """`tl.sum` and its like were made for the compiler when Triton was imported: make them anew."""
     made: dict[int, Any] = {}
-    for module in [m for name, m in sys.modules.items() if name.startswith("triton.")]:
-        for name, value in list(vars(module).items()):
+
+    def anew(owner: Any) -> Iterator[tuple[str, Any]]:
+        for name, value in list(vars(owner).items()):
             if isinstance(value, JITFunction):
                 if id(value) not in made:
                     made[id(value)] = interpreter.InterpretedFunction(value.fn)
-                _patch(stack, module, name, made[id(value)])
+                yield name, made[id(value)]
+
+    for module in [m for name, m in sys.modules.items() if name.startswith("triton.")]:
+        for name, function in anew(module):
+            _patch(stack, module, name, function)
+    for name, function in anew(tl.tensor):
+        # Python binds what it finds in a class only if it is a function: `x.sum(0)`.
+        _patch(stack, tl.tensor, name, partialmethod(function))
 
 
 def _bounds(stack: contextlib.ExitStack, memory: Memory) -> None:

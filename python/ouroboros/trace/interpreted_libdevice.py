@@ -20,6 +20,29 @@ _SAME = (
     "cbrt ceil copysign cos cosh exp exp2 expm1 fabs floor fmod hypot isinf isnan ldexp log log10 "
     "log1p log2 nextafter rint signbit sin sinh sqrt tan tanh trunc"
 )
+
+
+def _to_nearest(x: Any) -> Any:
+    """Rounds halves away from zero."""
+    whole = np.trunc(x)
+    return np.copysign(whole + np.where(np.abs(x - whole) >= 0.5, np.sign(x), 0), x)
+
+
+def _unsigned(x: Any) -> Any:
+    return x.view(f"u{x.itemsize}")
+
+
+def _first_set(x: Any) -> Any:
+    """Returns the number of the lowest bit that is set, from 1, and 0 where there is none."""
+    bits = _unsigned(x)
+    return np.where(bits == 0, 0, np.bitwise_count(bits ^ (bits - bits.dtype.type(1))))
+
+
+def _set(x: Any) -> Any:
+    """Returns how many bits are set."""
+    return np.bitwise_count(_unsigned(x))
+
+
 _MATHS: dict[str, Callable[..., Any]] = {
     **{name: getattr(np, name) for name in _SAME.split()},
     "abs": np.abs,
@@ -43,16 +66,24 @@ _MATHS: dict[str, Callable[..., Any]] = {
     "fast_powf": np.power,
     "fast_sinf": np.sin,
     "fast_tanf": np.tan,
+    "ffs": _first_set,
+    "ffsll": _first_set,
+    "finite": np.isfinite,
     "fma": lambda x, y, z: x.astype(np.float64) * y + z,
     "fma_rn": lambda x, y, z: x.astype(np.float64) * y + z,
     "lgamma": np.vectorize(math.lgamma, otypes=[np.float64]),
+    "isfinited": np.isfinite,
+    "llrint": np.rint,
+    "llround": _to_nearest,
     "nearbyint": np.rint,
     "normcdf": np.vectorize(lambda x: math.erfc(-x / math.sqrt(2)) / 2, otypes=[np.float64]),
+    "popc": _set,
+    "popcll": _set,
     "pow": np.power,
     "powi": np.power,
     "remainder": lambda x, y: x - y * np.rint(x / y),
     "rhypot": lambda x, y: 1 / np.hypot(x, y),
-    "round": lambda x: np.trunc(x + np.copysign(0.5, x)),
+    "round": _to_nearest,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "saturate": lambda x: np.fmin(np.fmax(x, 0), 1),
     **{

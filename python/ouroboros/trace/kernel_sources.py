@@ -42,7 +42,7 @@ def describe_kernel(source: Any, metadata: Any) -> Record:
         name: getattr(metadata, name)
         for name in CUDAOptions.__dataclass_fields__
         if name not in _BY_TARGET
-        and _plain(getattr(metadata, name)) != _plain(getattr(usual, name))
+        and (name in _FILLED_IN or _plain(getattr(metadata, name)) != _plain(getattr(usual, name)))
     }
     return {
         "function": _function(source.fn, ()),
@@ -55,6 +55,9 @@ def describe_kernel(source: Any, metadata: Any) -> Record:
 # What `CUDABackend.parse_options` finds out by itself.
 _BY_TARGET = {"arch", "ptx_version", "supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes"}
 _BY_TARGET |= {"max_num_imprecise_acc_default", "backend_name", "warp_size"}
+
+# What it fills in where nothing is said, and not by the default of `CUDAOptions`.
+_FILLED_IN = {"enable_fp_fusion"}
 
 
 def _plain(value: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import torch
@@ -79,26 +80,31 @@ def can_cast(source: torch.dtype, target: torch.dtype) -> bool:
     return source in _NUMBERS | _EIGHTHS and target in _NUMBERS
 
 
-def copy(target: Any, source: Any) -> None:
+def copy(target: Any, source: Any, backwards: Collection[int] = ()) -> None:
     """Launches a copy of `source` to `target`, `ArenaTensor`s of one shape whose dtypes `can_cast`.
 
-    `source` may overlap itself, as what is expanded does.
+    `source` may overlap itself, as what is expanded does. Along the axes `backwards` it is read
+    from its end.
     """
     if not target.numel():
         return
     if source.dtype == target.dtype:
         bits = _BITS[source.dtype.itemsize]
         source, target = source.view(bits), target.view(bits)
+    strides = list(source.stride())
+    for axis in backwards:
+        strides[axis] *= -1
+        source = source.narrow(axis, source.size(axis) - 1, 1)
     axes = _merged(
         [
             _Axis(*one)
-            for one in zip(target.size(), source.stride(), target.stride(), strict=True)
+            for one in zip(target.size(), strides, target.stride(), strict=True)
             if one[0] != 1
         ]
     )
     count = target.numel()
     reach = max(
-        sum((axis.size - 1) * stride for axis, stride in zip(axes, strides, strict=True))
+        sum((axis.size - 1) * abs(stride) for axis, stride in zip(axes, strides, strict=True))
         for strides in ([a.source_stride for a in axes], [a.target_stride for a in axes])
     )
     _kernels().ouroboros_copy[math.ceil(count / BLOCK),](

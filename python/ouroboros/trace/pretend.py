@@ -6,15 +6,17 @@ Whatever would create something on a device, a stream or an event say, is refuse
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from ouroboros.trace.devices import KIB, Device
 from ouroboros.trace.refusal import RefusalError
 
-__all__ = ["pretend_cuda"]
+__all__ = ["NumberedDevices", "pretend_cuda"]
 
 
 class _DefaultStream:
@@ -93,6 +95,22 @@ def _always(value: Any) -> Any:
     return lambda *_, **__: value
 
 
+def _named(device: Any) -> Any:
+    return torch.device("cuda", device) if type(device) is int else device
+
+
+class NumberedDevices(TorchFunctionMode):
+    """Takes `device=0` for `cuda:0`, which a build of PyTorch without CUDA does not."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        named = dict(kwargs or {})
+        if "device" in named:
+            named["device"] = _named(named["device"])
+        return func(*args, **named)
+
+
 def _on_the_host(make: Any) -> Any:
     """Returns a function that makes tensors from values: on the device only from a single one.
 
@@ -102,6 +120,7 @@ def _on_the_host(make: Any) -> Any:
         return make
 
     def made(*args: Any, device: Any = None, **options: Any) -> Any:
+        device = _named(device)
         if device is not None and torch.device(device).type == "cuda":
             values = args[0] if args else options.get("data")
             if isinstance(values, torch.Tensor) and values.device.type == "cuda":
@@ -168,6 +187,8 @@ def pretend_cuda(device: Device) -> None:
     cuda.set_stream = _only_default
     for name in ("Stream", "ExternalStream", "Event", "CUDAGraph", "graph"):
         setattr(cuda, name, _refused(name))
+    for name in ("range_push", "range_pop", "range_start", "range_end", "mark"):
+        setattr(cuda.nvtx, name, _always(0))
     for name in ("tensor", "as_tensor"):
         setattr(torch, name, _on_the_host(getattr(torch, name)))
     torch.inference_mode = _no_grad  # type: ignore[assignment, misc]

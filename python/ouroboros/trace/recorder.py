@@ -100,6 +100,7 @@ class Recorder:
     def __init__(self) -> None:
         self.arena = Arena()
         self.launches: list[Kernel | _Memset | _Copy] = []
+        self._fills_at_import: list[_Memset] = []
         self._run = 0
         self._running = False
 
@@ -110,8 +111,13 @@ class Recorder:
         self.launches = []
 
     def end(self) -> None:
-        """The call has ended."""
+        """The call has ended.
+
+        Its plan starts with the fills at import of what it used, since it is that of a first call.
+        """
         self._running = False
+        fills = self._fills_at_import
+        self.launches[:0] = [one for one in fills if one.target.block.run == self._run]
 
     def allocate(self, size: int) -> Block:
         """Returns a new block."""
@@ -161,27 +167,28 @@ class Recorder:
         self._add(_Memset(target, value, width, size // width))
         return True
 
-    def copy(self, target: Place, source: Place, size: int, op: str) -> None:
-        """Records a copy between two places on the device."""
+    def copy(self, target: Place, source: Place, size: int) -> None:
+        """Records a copy between two places on the device that do not overlap, or are the same."""
         if size == 0 or target == source:
             return
         self.use(target.block)
         self.use(source.block)
-        if target.block is source.block and abs(target.offset - source.offset) < size:
-            raise RefusalError.unsupported(op, "source and destination overlap")
         self._add(_Copy(target, source, size))
 
     def _add(self, launch: Kernel | _Memset | _Copy) -> None:
-        if not self._running:
+        if self._running:
+            self.launches.append(launch)
+        elif isinstance(launch, _Memset):
+            self._fills_at_import.append(launch)
+        else:
             raise RefusalError.unsupported(
                 "launch outside run",
-                "what happens at import is not in a launch plan; do it in run",
+                "of what happens at import, a launch plan has fills alone; do it in run",
             )
-        if len(self.launches) == MAX_LAUNCHES:
+        if max(len(self.launches), len(self._fills_at_import)) > MAX_LAUNCHES:
             raise RefusalError(
                 "too_many_launches", f"The candidate makes more than {MAX_LAUNCHES} launches."
             )
-        self.launches.append(launch)
 
     def kernels(self) -> list[Kernel]:
         """Returns the kernel launches of the present call."""

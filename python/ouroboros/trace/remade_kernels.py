@@ -13,7 +13,8 @@ import itertools
 import linecache
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -167,15 +168,16 @@ class Scope(ast.NodeTransformer):
         for node in ast.walk(tree):
             if not isinstance(node, _NODES) or node in inner:
                 raise unknown(f"the statement {type(node).__name__}")
-        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-        own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+        own = {node.id for node in _names(tree) if not isinstance(node.ctx, ast.Load)}
         own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
         for name in own:
-            if name.startswith("__") or name in _BUILTINS:
+            if name.startswith("__"):
                 raise unknown(f"a variable that is called {name}")
         self._own = own
         for line in tree.body:
             self._check(line)
+        for name in _of_lists_and_others(tree):
+            raise unknown(f"the variable {name} of a list and of its surroundings")
 
     def _check(self, node: ast.AST) -> None:
         if isinstance(node, ast.Attribute):
@@ -223,6 +225,30 @@ class Scope(ast.NodeTransformer):
             module = ast.Name(_around(node.id), ast.Load())
             return ast.Attribute(module, self.members[node.id][1], ast.Load())
         return node
+
+
+def _of_lists_and_others(tree: ast.FunctionDef) -> Iterator[str]:
+    """Yields variables of list comprehensions that are named elsewhere, too.
+
+    Python finds there what is around the list, and the compiler what the list has left behind.
+    """
+    lists = [node for node in ast.walk(tree) if isinstance(node, ast.ListComp)]
+    bound: set[str] = set()
+    homes: Counter[ast.Name] = Counter()
+    for node in lists:
+        targets = [name for one in node.generators for name in _names(one.target)]
+        own = {name.id for name in targets}
+        parts = [node.elt, *(test for one in node.generators for test in one.ifs)]
+        inside = [*targets, *(name for part in parts for name in _names(part))]
+        homes.update(name for name in inside if name.id in own)
+        bound |= own
+    for name in _names(tree):
+        if name.id in bound and homes[name] != 1:
+            yield name.id
+
+
+def _names(tree: ast.AST) -> list[ast.Name]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
 
 
 def module_of(name: Any) -> ModuleType:

@@ -28,8 +28,11 @@ class Signature:
 
     def make_inputs(self, recorder: Recorder) -> list[ArenaTensor]:
         """Returns fresh inputs."""
+        return [allocate(recorder, meta) for meta in self._metas()]
+
+    def _metas(self) -> list[torch.Tensor]:
         return [
-            allocate(recorder, torch.empty_strided(shape, strides, dtype=dtype, device="meta"))
+            torch.empty_strided(shape, strides, dtype=dtype, device="meta")
             for _, dtype, shape, strides in self._inputs
         ]
 
@@ -37,9 +40,10 @@ class Signature:
         self, inputs: list[ArenaTensor], returned: Any, recorder: Recorder
     ) -> list[tuple[Block, Buffer]]:
         """Returns inputs and outputs in order; refuses what cannot be outputs."""
+        # Host code may have changed an input's geometry in place: it is what the problem says.
         buffers = [
-            _buffer(tensor, name, "input")
-            for tensor, (name, *_) in zip(inputs, self._inputs, strict=True)
+            _buffer(ArenaTensor(meta, tensor.block, recorder), name, "input")
+            for tensor, meta, (name, *_) in zip(inputs, self._metas(), self._inputs, strict=True)
         ]
         outputs = list(returned) if isinstance(returned, (tuple, list)) else [returned]
         if len(outputs) != len(self._outputs):

@@ -11,11 +11,15 @@ from typing import Any, NoReturn
 
 import torch
 from torch._library.custom_ops import OPDEFS
+from torch.library import _impls
+from torch.utils._mode_utils import no_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from ouroboros.trace import moves
 from ouroboros.trace.arena import Block
+from ouroboros.trace.overlap import overlap, overlaps_itself
+from ouroboros.trace.pretend import NumberedDevices
 from ouroboros.trace.recorder import Place, Recorder
 from ouroboros.trace.refusal import RefusalError
 
@@ -157,7 +161,8 @@ class TraceMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _is_current_device(value: Any) -> bool:
-    return value == "cuda" or (isinstance(value, torch.device) and str(value) == "cuda")
+    number = type(value) is int and value == 0
+    return number or value == "cuda" or (isinstance(value, torch.device) and str(value) == "cuda")
 
 
 def refuse(op: str) -> NoReturn:
@@ -241,15 +246,29 @@ def _pad(made: ArenaTensor, args: Sequence[Any], kwargs: dict[str, Any]) -> Part
     yield inside, source
 
 
+def _repeat(made: ArenaTensor, args: Sequence[Any], kwargs: dict[str, Any]) -> Parts:
+    source, times = args
+    shape = (1,) * (len(times) - source.dim()) + tuple(source.shape)
+    # Each axis is one of repetitions, and one of what is repeated.
+    yield (
+        made.view([n for both in zip(times, shape, strict=True) for n in both]),
+        source.view([n for size in shape for n in (1, size)]),
+    )
+
+
 # What new memory is put together from: views of it, and what goes there.
 Parts = Iterator[tuple[torch.Tensor, torch.Tensor]]
 PUT_TOGETHER: dict[str, Callable[[ArenaTensor, Sequence[Any], dict[str, Any]], Parts]] = {
     "aten::cat": _cat,
     "aten::constant_pad_nd": _pad,
+    "aten::repeat": _repeat,
     "aten::stack": _stack,
 }
 # Views that the schema does not call so.
 VIEWS = {"aten::_unsafe_view", "aten::detach", "aten::lift_fresh"}
+VIEWS_IN_PLACE = {"aten::squeeze_", "aten::t_", "aten::transpose_", "aten::unsqueeze_"}
+# What an operator of a `torch.library.Library` is registered for, if for this device.
+KEYS = ("CUDA", "CompositeExplicitAutograd")
 
 
 def dispatch(recorder: Recorder, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -279,6 +298,11 @@ def dispatch(recorder: Recorder, func: Any, args: Sequence[Any], kwargs: dict[st
             ),
             func(*_unwrap(args), **_unwrap(kwargs)),
         )
+    if name in VIEWS_IN_PLACE:
+        func(*_unwrap(args))
+        with no_dispatch():  # What PyTorch itself knows of the tensor changes, too.
+            func(*args)
+        return args[0]
     if name in ("aten::zero_", "aten::fill_"):
         value = args[1] if name == "aten::fill_" else 0
         if isinstance(value, ArenaTensor) or not isinstance(args[0], ArenaTensor):
@@ -299,6 +323,12 @@ def dispatch(recorder: Recorder, func: Any, args: Sequence[Any], kwargs: dict[st
         for part, content in PUT_TOGETHER[name](made, args, kwargs):
             _assign(part, content, op)
         return made
+    if name == "aten::flip":
+        made = allocate(recorder, func(*_unwrap(args)))
+        if not moves.can_cast(made.dtype, made.dtype):
+            refuse(op)
+        moves.copy(made, args[0], backwards={axis % made.dim() for axis in args[1]})
+        return made
     if name == "aten::arange" and on_device:
         return _arange(recorder, func, args, kwargs, op)
     if name == "aten::copy_" and isinstance(args[0], ArenaTensor):
@@ -308,8 +338,12 @@ def dispatch(recorder: Recorder, func: Any, args: Sequence[Any], kwargs: dict[st
         return False
     if name in OPDEFS:
         # The candidate's own operator, registered with torch.library: what it does is host code.
-        with TraceMode(recorder):
+        with TraceMode(recorder), NumberedDevices():
             return OPDEFS[name]._init_fn(*args, **kwargs)
+    if any(f"{op.replace('::', '/')}/{key}" in _impls for key in KEYS):  # Or by a Library.
+        with TraceMode(recorder), NumberedDevices():
+            keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)
+            return func.redispatch(keys, *args, **kwargs)
     refuse(op)
 
 
@@ -330,7 +364,17 @@ def _arange(
     return made
 
 
+def _check_written(target: ArenaTensor) -> None:
+    if overlaps_itself(target.meta):
+        # In the words of PyTorch, which host code may catch.
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
+        )
+
+
 def _fill(target: ArenaTensor, value: Any, op: str) -> None:
+    _check_written(target)
     pattern = bytes(torch.full((1,), value, dtype=target.dtype).view(torch.uint8).tolist())
     size = dense_bytes(target.meta)
     if size is not None and target.recorder.memset(target.place, size, pattern):
@@ -353,13 +397,15 @@ def _assign(target: Any, source: torch.Tensor, op: str) -> None:
 
 
 def _copy(target: Any, source: Any, op: str) -> None:
+    _check_written(target)
     size = dense_bytes(target.meta)
-    if (
-        target.dtype == source.dtype
-        and same_geometry(target.meta, source.meta)
-        and size is not None
-    ):
-        target.recorder.copy(target.place, source.place, size, op)
+    alike = target.dtype == source.dtype and same_geometry(target.meta, source.meta)
+    if alike and target.place == source.place:
+        return
+    if target.block is source.block and overlap(target.meta, source.meta):
+        raise RefusalError.unsupported(op, "source and destination overlap")
+    if alike and size is not None:
+        target.recorder.copy(target.place, source.place, size)
     elif moves.can_cast(source.dtype, target.dtype):
         moves.copy(target, source)
     else:

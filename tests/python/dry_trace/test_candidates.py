@@ -40,6 +40,11 @@ def run(x):
     torch.cuda.synchronize()
     torch.manual_seed(0)
     assert torch.cuda.current_stream().cuda_stream == 0
+    torch.cuda.nvtx.mark("here")
+    torch.cuda.nvtx.range_push("a range")
+    torch.cuda.nvtx.range_pop()
+    with torch.cuda.nvtx.range("another"):
+        torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("a third"))
     with torch.cuda.device(x.device), torch.cuda.device_of(x):
         return torch.zeros_like(x)
 """

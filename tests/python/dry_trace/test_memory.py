@@ -56,6 +56,9 @@ return out
         ("torch.empty((10, 10), device='cuda').t().zero_()", (0, 4, 100)),
         ("torch.full_like(x, float('-inf'))", (0xFC00FC00, 4, 50)),
         ("torch.tensor(1.0, device='cuda')", (0x3F800000, 4, 1)),
+        ("torch.tensor(1.0, device=0)", (0x3F800000, 4, 1)),
+        ("torch.ones(4, device=x.get_device())", (0x3F800000, 4, 4)),
+        ("x.new_ones(4, device=torch.cuda.current_device())", (0x3C003C00, 4, 2)),
         ("torch.tensor([0], device=x.device, dtype=torch.int32)", (0, 4, 1)),
     ],
 )
@@ -83,6 +86,9 @@ def test_several_values_of_the_host_are_refused_by_name(dry: Any) -> None:
         "x.to('cuda', torch.float32)",
         "x.to(x.device)",
         "torch.as_tensor(x, device='cuda')",
+        "torch.as_tensor(x, device=0)",
+        "x.to(0)",
+        "x.to(device=torch.cuda.current_device())",
     ],
 )
 def test_moving_to_the_device_that_it_is_on_does_nothing(dry: Any, moved: str) -> None:
@@ -109,6 +115,51 @@ def run(x):
     )
     plan = dry(source, dry.tensor("x", [100])).plan
     assert [launch["kind"] for launch in plan["launches"]] == ["memset", "kernel"]
+
+
+REGISTERED = {
+    "Library": """
+lib = torch.library.Library("candidate_lib", "DEF")
+lib.define("added(Tensor x, *, int n) -> Tensor")
+lib.impl("added", added, "KEY")
+""",
+    "by functions": """
+torch.library.define("candidate_lib::added", "(Tensor x, *, int n) -> Tensor")
+torch.library.impl("candidate_lib::added", "KEY")(added)
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("registered", "key"),
+    [
+        ("Library", "CUDA"),
+        ("Library", "CompositeExplicitAutograd"),
+        ("by functions", "cuda"),
+        ("by functions", "default"),
+    ],
+)
+def test_an_operator_of_a_library_is_host_code(dry: Any, registered: str, key: str) -> None:
+    source = (
+        ADD
+        + f"""
+
+def added(x, *, n):
+    out = torch.zeros(n, device=0)
+    add[(1,)](x, out, n, BLOCK=128)
+    return out
+
+{REGISTERED[registered].replace("KEY", key)}
+
+def run(x):
+    return torch.ops.candidate_lib.added(x, n=100)
+"""
+    )
+    x = dry.tensor("x", [100])
+    assert dry(source, x).plan.kinds == ["memset", "kernel"]
+    other = "CPU" if registered == "Library" else "cpu"
+    for_another = dry(source.replace(f'"{key}"', f'"{other}"'), x)
+    assert for_another.refused["op"] == "candidate_lib::added"
 
 
 def test_a_value_of_eight_bytes_is_written_once_and_copied(dry: Any) -> None:
@@ -169,6 +220,29 @@ def test_what_is_moved_is_moved_by_kernels_of_the_referees(
     assert output["strides"] == dry.tensor("out", output["shape"])["strides"]
 
 
+@pytest.mark.parametrize(
+    "copied",
+    [
+        "out[:, 1:].copy_(out[:, :-1])",
+        "out[1:].copy_(out[:-1])",
+        "out[:4, :4].copy_(out[:4, :4].t())",
+        "out.view(torch.int32)[:, 2:].copy_(out[:, :-2])",
+    ],
+)
+def test_a_copy_onto_what_it_reads_is_refused(dry: Any, copied: str) -> None:
+    """What it does depends on what is copied first, on a device too."""
+    refusal = dry(run_of(f"out = x.clone()\n{copied}\nreturn out"), dry.tensor("x", [8, 8])).refused
+    assert (refusal["kind"], refusal["op"]) == ("unsupported", "aten::copy_")
+
+
+@pytest.mark.parametrize("written", ["copy_(x)", "zero_()", "fill_(x[0, 0].numel())"])
+def test_what_is_expanded_is_not_written(dry: Any, written: str) -> None:
+    body = f"out = torch.empty(8, device='cuda').expand(4, 8)\nout.{written}\nreturn out"
+    refusal = dry(run_of(body), dry.tensor("x", [4, 8])).refused
+    assert refusal["kind"] == "runtime_error"
+    assert "written-to tensor refers to a single memory location" in refusal["message"]
+
+
 def test_shapes_that_differ_in_size_alone_share_a_kernel(dry: Any) -> None:
     tensors = [(dry.tensor("x", [rows, 24]),) for rows in (5, 7, 9, 11, 13)]
     outcomes = dry(run_of("return x.t().half()"), *tensors[0], more=tensors[1:])
@@ -206,7 +280,7 @@ def test_copies(dry: Any, expression: str) -> None:
         ("x.to(torch.complex64)", "aten::_to_copy"),
         ("x.to(torch.float8_e5m2)", "aten::_to_copy from torch.float32 to torch.float8_e5m2"),
         ("torch.arange(0.5, 4, device='cuda')", "aten::arange"),
-        ("torch.flip(x, [0])", "aten::flip"),
+        ("torch.roll(x, 1)", "aten::roll"),
         ("torch.ones(4, 8).cuda()", "moving a tensor to the device"),
         ("torch.ones(4, 8).to(x.device)", "aten::_to_copy"),
         ("x.untyped_storage().data_ptr()", "storage of a tensor"),
@@ -271,6 +345,26 @@ return out.zero_().t()
         dry.tensor("x", [4, 8]),
     ).plan
     assert plan["buffers"][1]["strides"] == [4, 1]
+
+
+def test_geometry_may_change_in_place(dry: Any) -> None:
+    plan = dry(
+        run_of(
+            """
+y = x[1:]
+assert y.unsqueeze_(1) is y and y.shape == (3, 1, 8) and y.stride(0) == 8 and y.size(1) == 1
+assert y.squeeze_().shape == (3, 8) and y.data_ptr() == x.data_ptr() + 32
+assert y.t_().stride() == (1, 8) and y.transpose_(0, 1).is_contiguous()
+assert y[2].data_ptr() == x.data_ptr() + 96 and y.view(24).shape == (24,)
+x.t_()
+assert x.shape == (8, 4)
+return torch.zeros_like(y)
+"""
+        ),
+        dry.tensor("x", [4, 8]),
+    ).plan
+    assert [buffer["shape"] for buffer in plan["buffers"]] == [[4, 8], [3, 8]]
+    assert plan["buffers"][0]["strides"] == [8, 1]
 
 
 @pytest.mark.parametrize(
@@ -346,5 +440,39 @@ def run(x):
     x = dry.tensor("x", [100])
     first, second = dry(source, x, more=[(x,)])
     assert first.plan.document == second.plan.document
-    refusal = dry(source.replace("torch.empty(100", "torch.zeros(100"), x).refused
-    assert (refusal["kind"], refusal["op"]) == ("unsupported", "launch outside run")
+
+
+def test_what_import_fills_is_filled_before_every_call(dry: Any) -> None:
+    source = (
+        ADD
+        + """
+unused = torch.ones(100, device="cuda")
+locks = torch.zeros(16, dtype=torch.int32, device="cuda")
+workspace = torch.full((100,), 2.0, device="cuda")
+workspace[50:] = 3.0
+
+def run(x):
+    out = torch.zeros(100, device="cuda")
+    add[(1,)](x, workspace, 100, BLOCK=128)
+    add[(1,)](workspace, out, 100, BLOCK=128)
+    if x.shape[0] == 100:
+        locks.fill_(1)
+    return out
+"""
+    )
+    x, longer = dry.tensor("x", [100]), dry.tensor("x", [200])
+    first, second, other = dry(source, x, more=[(x,), (longer,)])
+    memsets = [one for one in first.plan["launches"] if one["kind"] == "memset"]
+    assert [(one["value"], one["count"]) for one in memsets] == [
+        (0, 16),
+        (0x40000000, 100),
+        (0x40400000, 50),
+        (0, 100),
+        (1, 16),
+    ]
+    assert first.plan.kinds == ["memset"] * 4 + ["kernel"] * 2 + ["memset"]
+    assert first.plan.document == second.plan.document
+    assert other.plan.kinds == ["memset"] * 3 + ["kernel"] * 2
+    for made in ("torch.arange(100, device='cuda')", "torch.zeros(100, device='cuda').clone()"):
+        refusal = dry(f"made = {made}\n{source}", x).refused
+        assert (refusal["kind"], refusal["op"]) == ("unsupported", "launch outside run")

@@ -105,9 +105,11 @@ struct Inside {
   /// By so much, times 3/4 to 5/4 and up or down at random, results move of operators that are
   /// commonly written as one number less another near it: log(1 + exp(x)), exp(x) - 1.
   double step = 0.0;
-  std::uint64_t seed = 0;
-  /// What the factors of products of matrices are rounded to, as tensor cores want them.
+  /// What the factors of products of matrices are rounded to, as tensor cores want them. Where
+  /// there is a seed, those that this changes are moved by about half a unit in the last place
+  /// first: who computes them otherwise rounds otherwise.
   std::optional<at::ScalarType> factors;
+  std::uint64_t seed = 0;  ///< Of what moves.
 };
 
 /// Runs `reference` in float64, or in float32, with every cast to a lower floating type inside it

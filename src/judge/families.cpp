@@ -52,15 +52,15 @@ Exponents exponents_of(DType dtype) noexcept {
     case DType::float16:
       return {-17, -8, -13, 7, 7, 13, -10, 4};
     case DType::bfloat16:
-      return {-131, -10, -60, 4, 14, 22, -20, 8};
+      return {-131, -10, -60, 4, 14, 16, -20, 8};
     case DType::float8_e4m3fn:
       return {-8, -3, -5, 3, 7, 8, -6, 4};
     case DType::float8_e5m2:
       return {-16, -6, -12, 2, 7, 14, -12, 8};
     case DType::float64:
-      return {-1027, -10, -500, 11, 14, 30, -20, 8};
+      return {-1027, -10, -500, 11, 14, 16, -20, 8};
     default:
-      return {-131, -10, -60, 11, 14, 22, -20, 8};
+      return {-131, -10, -60, 11, 14, 16, -20, 8};
   }
 }
 

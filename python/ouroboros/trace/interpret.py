@@ -116,7 +116,9 @@ def _output(described: Mapping[str, Any], held: Any) -> dict[str, Any]:
     data = b""
     if held.size:
         tensor = torch.from_numpy(held).view(dtype)
-        tensor = tensor.as_strided(described["shape"], described["strides"]).contiguous()
+        tensor = tensor.as_strided(described["shape"], described["strides"])
+        # A copy in any case: of axes with one element, strides can be anything.
+        tensor = tensor.clone(memory_format=torch.contiguous_format)
         data = tensor.reshape(-1).view(torch.uint8).numpy().tobytes()
     return {
         "dtype": described["dtype"],

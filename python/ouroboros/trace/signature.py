@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from ouroboros.trace.arena import Block
 from ouroboros.trace.plan_writer import Buffer
 from ouroboros.trace.recorder import Recorder
 from ouroboros.trace.refusal import RefusalError
-from ouroboros.trace.tensors import ArenaTensor, allocate
+from ouroboros.trace.tensors import ArenaTensor, allocate, dense_bytes
 
 __all__ = ["Signature"]
 
@@ -28,11 +29,8 @@ class Signature:
 
     def make_inputs(self, recorder: Recorder) -> list[ArenaTensor]:
         """Returns fresh inputs."""
-        return [allocate(recorder, meta) for meta in self._metas()]
-
-    def _metas(self) -> list[torch.Tensor]:
         return [
-            torch.empty_strided(shape, strides, dtype=dtype, device="meta")
+            allocate(recorder, torch.empty_strided(shape, strides, dtype=dtype, device="meta"))
             for _, dtype, shape, strides in self._inputs
         ]
 
@@ -42,8 +40,8 @@ class Signature:
         """Returns inputs and outputs in order; refuses what cannot be outputs."""
         # Host code may have changed an input's geometry in place: it is what the problem says.
         buffers = [
-            _buffer(ArenaTensor(meta, tensor.block, recorder), name, "input")
-            for tensor, meta, (name, *_) in zip(inputs, self._metas(), self._inputs, strict=True)
+            (tensor.block, _buffer(tensor.block, name, "input", dtype, shape, strides))
+            for tensor, (name, dtype, shape, strides) in zip(inputs, self._inputs, strict=True)
         ]
         outputs = list(returned) if isinstance(returned, (tuple, list)) else [returned]
         if len(outputs) != len(self._outputs):
@@ -61,18 +59,18 @@ class Signature:
                 raise _refusal(f"output {name!r} is a {type(tensor).__name__}, not a tensor.")
             if tensor.block in owners:
                 raise _refusal(f"output {name!r} shares its memory with {owners[tensor.block]}.")
+            if tensor.place.offset or dense_bytes(tensor.meta) != tensor.block.bytes:
+                raise _refusal(
+                    f"output {name!r} is a view of a part of a larger allocation; "
+                    "return a tensor that fills its own, its clone() say."
+                )
             if tensor.dtype not in DTYPE_NAMES:
                 raise _refusal(f"output {name!r} has dtype {tensor.dtype}, which no problem has.")
-            whole = torch.empty(tensor.size(), dtype=tensor.dtype, device="meta")
-            if tensor.block.bytes == whole.nbytes and tensor.is_contiguous():
-                # Of axes with one element, strides say nothing: the usual ones.
-                tensor = ArenaTensor(whole, tensor.block, recorder)
-            else:
-                # A view of a part, or a transposed one: what a plan returns fills its own memory.
-                tensor = allocate(recorder, whole).copy_(tensor)
             recorder.use(tensor.block)
             owners[tensor.block] = f"output {name!r}"
-            buffers.append(_buffer(tensor, name, "output"))
+            meta = tensor.meta
+            buffer = _buffer(tensor.block, name, "output", meta.dtype, meta.size(), meta.stride())
+            buffers.append((tensor.block, buffer))
         return buffers
 
 
@@ -80,12 +78,19 @@ def _refusal(message: str) -> RefusalError:
     return RefusalError("signature", message)
 
 
-def _buffer(tensor: ArenaTensor, name: str, role: str) -> tuple[Block, Buffer]:
-    return tensor.block, Buffer(
+def _buffer(
+    block: Block,
+    name: str,
+    role: str,
+    dtype: torch.dtype,
+    shape: Sequence[int],
+    strides: Sequence[int],
+) -> Buffer:
+    return Buffer(
         name=name,
         role=role,
-        bytes=tensor.block.bytes,
-        dtype=DTYPE_NAMES[tensor.dtype],
-        shape=tuple(tensor.meta.size()),
-        strides=tuple(tensor.meta.stride()),
+        bytes=block.bytes,
+        dtype=DTYPE_NAMES[dtype],
+        shape=tuple(shape),
+        strides=tuple(strides),
     )

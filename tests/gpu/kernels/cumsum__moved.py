@@ -23,4 +23,4 @@ def run(x):
     xt = x.t().contiguous()
     out = torch.empty_like(xt)
     scan_columns[(triton.cdiv(rows, 16),)](xt, out, rows, cols, ROWS=16, STEP=64)
-    return out.t()
+    return out.t().contiguous()

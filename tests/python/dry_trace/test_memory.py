@@ -205,8 +205,8 @@ return out
         ("out = torch.empty_like(x)\nout[:, 3:].zero_()\nreturn out", 2),
         ("return torch.arange(4, device='cuda')", 1),
         ("return torch.cat([x.t(), x.t()])", 2),
-        ("return x.clone().t()", 2),
-        ("return torch.zeros((8, 4), device='cuda')[:, :2]", 2),
+        ("return x.clone().t().contiguous()", 2),
+        ("return torch.zeros((8, 4), device='cuda')[:, :2].contiguous()", 2),
     ],
 )
 def test_what_is_moved_is_moved_by_kernels_of_the_referees(
@@ -372,7 +372,8 @@ return torch.zeros_like(y)
     [
         ("return x", "'out' shares its memory with input 'x'"),
         ("return x.view(2, 2)", "'out' shares its memory with input 'x'"),
-        ("return x.t().t()[:1]", "'out' shares its memory with input 'x'"),
+        ("return torch.zeros(8, device='cuda')[:4]", "a view of a part of a larger allocation"),
+        ("return torch.zeros(1, device='cuda').expand(4)", "a view of a part"),
         ("return torch.zeros(4)", "on cpu, not on the GPU"),
         ("return 3.0", "is a float, not a tensor"),
         ("pass", "is a NoneType, not a tensor"),

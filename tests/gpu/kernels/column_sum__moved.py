@@ -22,4 +22,6 @@ def run(x):
     add_rows[(triton.cdiv(cols, 128), triton.cdiv(rows, 16))](
         x, total, rows, cols, total.stride(0), ROWS=16, COLS=128
     )
-    return total.to(x.dtype)
+    out = torch.empty(cols, device=x.device, dtype=x.dtype)
+    out.copy_(total)
+    return out

@@ -81,6 +81,7 @@ struct RowShaper {
 
   /// The first of two exponents in half of the rows, and anything between the two in the others.
   [[nodiscard]] int often_first(int first, int last, std::size_t row) const {
+    if (first == last) return first;
     const auto steps = static_cast<std::uint64_t>(std::abs(last - first));
     const auto drawn = random::below(level, row, 2 * steps);
     const int step = drawn < steps ? 0 : static_cast<int>(drawn - steps) + 1;
@@ -176,9 +177,17 @@ struct RowShaper {
   }
 };
 
+/// Whether no other input of real values is there to be multiplied with: products of two very tall
+/// ones leave float32 nothing to tell close scores apart with.
+bool is_alone(const Problem& problem) {
+  return std::count_if(problem.inputs.begin(), problem.inputs.end(), [](const Input& input) {
+           return input.values == Values::real && !input.parameter;
+         }) == 1;
+}
+
 /// Real values of a family as float64: small cases only, so clarity before speed.
-std::vector<double> real_values(const CaseSpec& spec, std::size_t input, DType dtype,
-                                const Layout& layout) {
+std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, std::size_t input,
+                                DType dtype, const Layout& layout) {
   const auto count = layout.rows * layout.cols;
   std::vector<double> out(count);
   const auto key = stream(spec, input, values);
@@ -189,8 +198,10 @@ std::vector<double> real_values(const CaseSpec& spec, std::size_t input, DType d
     random::normal(key, std::span<float>(floats));
     std::copy(floats.begin(), floats.end(), out.begin());
   }
-  const RowShaper shaper{layout, exponents_of(dtype), stream(spec, input, choices),
-                         stream(spec, input, levels), out};
+  auto power = exponents_of(dtype);
+  if (!is_alone(problem)) power.tallest = power.overflow;
+  const RowShaper shaper{layout, power, stream(spec, input, choices), stream(spec, input, levels),
+                         out};
   if (spec.family != "patchwork") {
     shaper.shape(spec.family, 0, layout.rows);
     return out;
@@ -322,7 +333,7 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     return;
   }
   if (!is_floating(dtype)) {
-    auto numbers = real_values(spec, index, DType::float32, layout_of(into));
+    auto numbers = real_values(problem, spec, index, DType::float32, layout_of(into));
     for (auto& v : numbers) v = whole_value(v, dtype);
     store(numbers, dtype, into);
     return;
@@ -338,7 +349,7 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
   } else if (input.parameter) {
     fill_parameter(spec, index, numbers);
   } else {
-    numbers = real_values(spec, index, dtype, layout_of(into));
+    numbers = real_values(problem, spec, index, dtype, layout_of(into));
     if (shrink != 0) {
       for (auto& v : numbers) v = std::ldexp(v, -shrink);
     }

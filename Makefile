@@ -10,6 +10,8 @@ PY := $(VENV)/bin/python
 export VENV
 
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+# One name for the compiler in every build: ccache tells `c++` from `g++`.
+export CXX
 # The environment's tools last: the system's CMake and Ninja are preferred where they are new enough.
 export PATH := $(PATH):$(abspath $(VENV))/bin
 

@@ -115,7 +115,8 @@ std::optional<std::string> from_dtypes(const Split& cases) {
       dtype == "float16" ? "accumulate in float32, not in _Float16, and round once at the end."
       : dtype == "float64"
           ? "look for float constants, float intermediates or float functions (expf for exp)."
-      : dtype == "float32" ? "compare it with the entry points that pass."
+      : dtype == "float32" ? "compare it with the entry points that pass; TF32 is too coarse for "
+                             "its products (`input_precision=\"ieee\"` in Triton's `tl.dot`)."
                            : "look for overflow, a wrong element type or floating-point detours.";
   return fmt::format("only {} fails, and all of its cases do: {}", text::printable(dtype), why);
 }
@@ -238,9 +239,11 @@ std::optional<std::string> from_errors(const Split& cases) {
            "and avoid approximate reciprocals and exponentials.";
   }
   if (all_failed(cases, looks_like_low_precision)) {
-    return "float32 results are right to about three digits only: something runs in half or "
-           "bfloat16 precision, or an approximate formula (a tanh GELU for the exact one, a short "
-           "polynomial, a table) stands in for the exact one.";
+    return "float32 results are right to about three digits only: something runs in half, bfloat16 "
+           "or TF32 precision (Triton's `tl.dot` does, of float32, unless it has "
+           "`input_precision=\"ieee\"`), or an approximate formula (a tanh GELU for the exact one, "
+           "a "
+           "short polynomial, a table) stands in for the exact one.";
   }
   if (all_failed(cases, few_elements_are_wrong)) {
     return "only a few elements are wrong: look at first and last elements of rows and blocks.";
@@ -256,13 +259,14 @@ std::optional<std::string> from_errors(const Split& cases) {
 
 Trait trait_of(std::string_view family) {
   // The families of the sweep that are special; docs/concepts.md has all of them.
-  constexpr std::array<std::pair<std::string_view, Trait>, 11> table{{
+  constexpr std::array<std::pair<std::string_view, Trait>, 12> table{{
       {"x8", Trait::large},
       {"x64", Trait::large},
       {"x4096", Trait::large},
       {"spike", Trait::large},
       {"mixed", Trait::large},
       {"large_mean", Trait::offset},
+      {"common_mean", Trait::offset},
       {"tiny", Trait::tiny},
       {"denormal", Trait::tiny},
       {"equal", Trait::equal},

@@ -733,7 +733,7 @@ TEST_CASE("feedback infers a cause from the size of the errors") {
         .feedback();
   };
   CHECK(contains(all_at(2.0), "only a little above what is allowed"));
-  CHECK(contains(all_at(100.0), "half or bfloat16 precision"));
+  CHECK(contains(all_at(100.0), "half, bfloat16 or TF32 precision"));
   CHECK_FALSE(contains(all_at(1e6), "Likely cause"));
 
   CaseResult one = failed_case(0, 64, 64, "normal");

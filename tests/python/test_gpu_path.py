@@ -185,6 +185,21 @@ def test_without_a_gpu_triton_is_interpreted_and_says_so() -> None:
     assert verdict.reward(ouroboros.RewardPolicy(interpreted=True)) == 1.0
 
 
+def test_the_interpreters_results_are_judged_as_a_gpus_are() -> None:
+    # A GPU's atomics in float32 take numbers below the normal range for zero. Nobody may take more.
+    doubled = "tl.load(x_ptr + offsets, mask=mask) * 2"
+    for smallest, status in (("2**-126", "ok"), ("2**-118", "incorrect")):
+        flushed = f"tl.where(tl.abs({doubled}) < {smallest}, 0.0, {doubled})"
+        verdict = ouroboros.verify(
+            KERNEL.replace(doubled, flushed),
+            lambda x: x * 2,
+            inputs={"x": "rows cols"},
+            dtypes=["float32"],
+            target="sm_90",
+        )
+        assert verdict.status.value == status, verdict.summary
+
+
 def test_a_source_that_does_not_load_is_a_compile_error() -> None:
     verdict = judge(KERNEL + "\nraise ValueError('at import')\n")
     assert verdict["status"] in ("compile_error", "runtime_error"), verdict["summary"]

@@ -299,6 +299,36 @@ def run(x):
     assert total.tolist() == [wide[0::2].sum(), wide[1::2].sum()]
 
 
+@pytest.mark.parametrize(
+    ("precision", "bits"),
+    [("", 11), (', input_precision="tf32"', 11), (', input_precision="ieee"', 24),
+     (', input_precision="tf32x3"', 24), (", allow_tf32=False", 24)],
+)  # fmt: skip
+def test_products_of_float32_are_as_coarse_as_on_tensor_cores(
+    judge: Judge, precision: str, bits: int
+) -> None:
+    source = (
+        HEAD
+        + f"""
+@triton.jit
+def kernel(x_ptr, y_ptr, out_ptr):
+    at = tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :]
+    tl.store(out_ptr + at, tl.dot(tl.load(x_ptr + at), tl.load(y_ptr + at){precision}))
+
+
+def run(x, y):
+    out = torch.empty_like(x)
+    kernel[(1,)](x, y, out)
+    return out
+"""
+    )
+    x = torch.full((16, 16), 1 + 2.0**-10 + 2.0**-11 + 2.0**-20)
+    x[3] = torch.inf
+    made = tensor(judge(source, x, torch.eye(16) + 2.0**-30)).view(16, 16)
+    assert made[0, 0] == pytest.approx(x[0, 0] if bits == 24 else 1 + 2.0**-9, rel=2.0**-22)
+    assert torch.isinf(made[3]).all()
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
 def test_a_largest_number_comes_with_its_place(judge: Judge, dtype: torch.dtype) -> None:
     """As a scalar, of rows, and with the axis kept."""

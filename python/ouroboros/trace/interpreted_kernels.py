@@ -23,6 +23,7 @@ from ouroboros.trace.interpreted_bfloat16 import bfloat16
 from ouroboros.trace.interpreted_float8 import float8
 from ouroboros.trace.interpreted_libdevice import libdevice
 from ouroboros.trace.interpreted_reductions import reductions
+from ouroboros.trace.interpreted_tf32 import tf32
 
 __all__ = ["Memory", "interpreted"]
 
@@ -48,6 +49,7 @@ def interpreted(memory: Memory) -> Iterator[None]:
         libdevice(stack)
         bfloat16(stack)
         float8(stack)
+        tf32(stack)
         reductions(stack)
         _bounds(stack, memory)
         stack.enter_context(np.errstate(all="ignore"))

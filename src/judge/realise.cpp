@@ -1,10 +1,7 @@
 #include <ATen/Context.h>
-#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/abs.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/maximum.h>
-#include <ATen/ops/where.h>
 #include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
@@ -12,8 +9,9 @@
 
 #include "judge/families.hpp"
 #include "judge/judge.hpp"
+#include "judge/longest_sum.hpp"
 #include "judge/random.hpp"
-#include "judge/random_tensors.hpp"
+#include "judge/roundings.hpp"
 #include "judge/run.hpp"
 #include "judge/serial.hpp"
 #include "judge/tensors.hpp"
@@ -24,19 +22,9 @@
 namespace ouroboros::judge {
 namespace {
 
-constexpr std::int64_t serial_elements = 1 << 20;      ///< Larger cases may use LibTorch's threads.
-constexpr int many_tries = 6;                          ///< Of roundings on the way.
-constexpr std::int64_t many_tries_elements = 1 << 18;  ///< Larger cases have one.
+constexpr std::int64_t serial_elements = 1 << 20;  ///< Larger cases may use LibTorch's threads.
 constexpr double rounded_factor = 2.0;  ///< Of the largest error of an element in all tries.
 constexpr int most_halvings = 24;       ///< Of inputs whose results overflow the case's dtype.
-
-std::int64_t input_elements(const Problem& problem, const CaseSpec& spec) {
-  std::int64_t elements = 0;
-  for (const auto& buffer : input_buffers(problem, spec.dtype, spec.axes)) {
-    elements += buffer.elements();
-  }
-  return elements;
-}
 
 void check_agreement(const Problem& problem, const CaseSpec& spec, const Tensors& reference,
                      const Tensors& oracle) {
@@ -52,10 +40,6 @@ void check_agreement(const Problem& problem, const CaseSpec& spec, const Tensors
                            in_case(spec));
     }
   }
-}
-
-bool is_narrow(const at::Tensor& tensor) {
-  return tensor.is_floating_point() && tensor.itemsize() < at::elementSize(at::kFloat);
 }
 
 /// What the reference makes of a case in float32; empty in float64, and for the rare reference that
@@ -76,115 +60,6 @@ Tensors in_single(const Problem& problem, const Case& one) {
   } catch (const ReferenceFault&) {
     return {};
   }
-}
-
-/// Whether more than the last step was a rounding to the narrow type of the result: some error is
-/// larger than a unit in the last place.
-bool rounds_on_its_way(const at::Tensor& made, const at::Tensor& truth) {
-  if (!is_narrow(made)) return false;
-  const auto [epsilon, lowest_exponent] = format_of(*dtype_of(made.scalar_type()));
-  const auto error = (made.to(at::kDouble) - truth).abs_();
-  const auto step = truth.abs().clamp_min_(std::ldexp(1.0, lowest_exponent)).mul_(epsilon);
-  return (error > step).any().item().toBool();
-}
-
-/// How far, relative, to inputs that round otherwise: eight steps of 16 bits, and still next to the
-/// others in 8.
-double next_to(DType dtype) noexcept { return std::min(8.0 * format_of(dtype).epsilon, 0x1p-4); }
-
-/// What a case's products of matrices can have their factors rounded to; empty where they are in
-/// more than 16 bits, or hidden in an oracle of the problem's own.
-std::optional<at::ScalarType> narrow_factors(const Problem& problem, DType dtype) {
-  const bool narrow = dtype == DType::float16 || dtype == DType::bfloat16;
-  if (!narrow || problem.oracle) return std::nullopt;
-  return scalar_type(dtype);
-}
-
-/// What roundings on the way do to each output.
-struct RoundedWays {
-  std::vector<Tensors> results;  ///< The true values with the errors of each try.
-  Tensors largest;               ///< The largest such error of each element; undefined without any.
-};
-
-/// The errors of the oracle with the factors of its products rounded, as tensor cores want them;
-/// and of a reference that rounds on its way, on inputs next to those of the case. One run says too
-/// little of what such roundings may do to an element.
-RoundedWays errors_again(const Problem& problem, const Case& one) {
-  RoundedWays found{std::vector<Tensors>(one.oracle.size()), Tensors(one.oracle.size())};
-  Inside rounding;
-  rounding.factors = narrow_factors(problem, one.spec.dtype);
-  bool rounds = false;
-  bool multiplies = false;
-  const auto rounded =
-      rounding.factors ? run_oracle(problem, one.spec, raise(one.inputs), rounding) : one.oracle;
-  for (std::size_t i = 0; i < one.oracle.size(); ++i) {
-    rounds = rounds || rounds_on_its_way(one.reference[i], one.oracle[i]);
-    multiplies = multiplies || !same_bits(rounded[i], one.oracle[i]);
-  }
-  if (!rounds && !multiplies) return found;
-  const auto note = [&](const Tensors& made, const Tensors& truth) {
-    for (std::size_t i = 0; i < truth.size(); ++i) {
-      if (made[i].sizes() != one.oracle[i].sizes() || !is_narrow(one.reference[i])) continue;
-      const auto narrow = made[i].to(one.reference[i].scalar_type());
-      const auto error = narrow.to(at::kDouble).sub_(truth[i]);
-      found.results[i].push_back(error + one.oracle[i]);
-      const auto size = error.abs().nan_to_num_(0.0, 0.0);
-      auto& largest = found.largest[i];
-      largest = largest.defined() ? at::maximum(largest, size) : size;
-    }
-  };
-  const int tries = input_elements(problem, one.spec) <= many_tries_elements ? many_tries : 1;
-  for (int time = 0; time < tries; ++time) {
-    const auto key = random::key(~one.spec.seed, 2000 + static_cast<std::uint64_t>(time));
-    if (multiplies) {
-      rounding.seed = key;
-      note(run_oracle(problem, one.spec, raise(one.inputs), rounding), one.oracle);
-    }
-    if (rounds) {
-      auto inputs = judge::moved(one.inputs, next_to(one.spec.dtype), false, key);
-      for (std::size_t k = 0; k < inputs.size(); ++k) {
-        inputs[k] = inputs[k].to(one.inputs[k].scalar_type());
-      }
-      note(run_reference(problem, one.spec, inputs), run_oracle(problem, one.spec, raise(inputs)));
-    }
-  }
-  return found;
-}
-
-/// Whether every element of the outputs is a function of the element of each input that has its
-/// place, and of parameters: whether the others stay as they are, to the last bit, when half of all
-/// elements change.
-bool is_elementwise(const Problem& problem, const Case& one) {
-  auto inputs = raise(one.inputs);
-  const auto count = one.oracle.front().numel();
-  const auto key = random::key(~one.spec.seed, 3000);
-  const auto kept = random::bits(key, 0, count, place_of(one.inputs)).lt(0);
-  bool changed = false;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (problem.inputs[i].parameter) continue;
-    changed = true;
-    if (!inputs[i].is_floating_point() || inputs[i].numel() != count) return false;
-    const auto flat = inputs[i].view(-1);
-    flat.copy_(at::where(kept, flat, flat * 1.5 + 0.25));
-  }
-  if (!changed) return false;
-  const auto outputs = run_oracle(problem, one.spec, inputs);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].numel() != count || !outputs[i].is_floating_point()) return false;
-    const auto same =
-        outputs[i].view(-1).eq(one.oracle[i].view(-1)).logical_or_(kept.logical_not());
-    if (!same.all().item().toBool()) return false;
-  }
-  return true;
-}
-
-/// Of how many terms a sum may be.
-std::int64_t longest_sum(const Problem& problem, const Case& one) {
-  std::int64_t longest = 1;
-  for (const auto& input : one.inputs) {
-    for (const auto extent : input.sizes()) longest = std::max(longest, extent);
-  }
-  return longest == 1 || is_elementwise(problem, one) ? 1 : longest;
 }
 
 void allow_close_calls(const Problem& problem, Case& one) {
@@ -272,6 +147,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
           problem.outputs[i] + "'" + in_case(spec));
     }
   }
+  const auto longest = longest_sum(problem, one);
   std::vector<Tensors> moved(one.oracle.size());
   const int times = perturbations_for(input_elements(problem, spec));
   for (int time = 0; time < times; ++time) {
@@ -288,8 +164,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     }
   }
   const auto single = in_single(problem, one);
-  const auto rounded = errors_again(problem, one);
-  const auto longest = longest_sum(problem, one);
+  const auto rounded = roundings_on_the_way(problem, one);
   for (std::size_t i = 0; i < one.oracle.size(); ++i) {
     const auto rule = Tolerance::learn({spec.dtype, one.reference[i], rounded.results[i],
                                         i < single.size() ? single[i] : at::Tensor(), one.oracle[i],

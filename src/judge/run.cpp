@@ -87,6 +87,14 @@ std::string in_case(const CaseSpec& spec) {
   return " (dtype " + std::string(to_string(spec.dtype)) + ", family " + spec.family + ")";
 }
 
+std::int64_t input_elements(const Problem& problem, const CaseSpec& spec) {
+  std::int64_t elements = 0;
+  for (const auto& buffer : input_buffers(problem, spec.dtype, spec.axes)) {
+    elements += buffer.elements();
+  }
+  return elements;
+}
+
 Tensors run_reference(const Problem& problem, const CaseSpec& spec, const Tensors& inputs) {
   const auto given = copies(inputs);
   auto made = accepted(problem, "reference", spec, place_of(inputs),

@@ -13,6 +13,9 @@ namespace ouroboros::judge {
 [[nodiscard]] Tensors draw(const Problem& problem, const CaseSpec& spec, int shrink,
                            at::Device where = at::kCPU);
 
+/// How many elements the inputs of a case have in all.
+[[nodiscard]] std::int64_t input_elements(const Problem& problem, const CaseSpec& spec);
+
 /// Runs the reference on copies of `inputs`. Its outputs are contiguous and of supported dtypes.
 /// Throws `ReferenceFault` when it raises, writes to its inputs or returns anything else.
 [[nodiscard]] Tensors run_reference(const Problem& problem, const CaseSpec& spec,

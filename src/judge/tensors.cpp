@@ -57,6 +57,14 @@ Format format_of(DType dtype) noexcept {
   }
 }
 
+bool has_16_bits(DType dtype) noexcept {
+  return dtype == DType::float16 || dtype == DType::bfloat16;
+}
+
+bool is_narrow(const at::Tensor& tensor) {
+  return tensor.is_floating_point() && tensor.itemsize() < at::elementSize(at::kFloat);
+}
+
 std::optional<DType> dtype_of(at::ScalarType type) noexcept {
   for (const auto dtype : all_dtypes()) {
     if (scalar_type(dtype) == type) return dtype;

@@ -28,6 +28,12 @@ struct Format {
 
 [[nodiscard]] Format format_of(DType dtype) noexcept;
 
+/// float16 and bfloat16, which references may compute in themselves.
+[[nodiscard]] bool has_16_bits(DType dtype) noexcept;
+
+/// Real numbers of less than 32 bits.
+[[nodiscard]] bool is_narrow(const at::Tensor& tensor);
+
 /// The sizes of an input for given axes.
 [[nodiscard]] std::vector<std::int64_t> shape_of(const Input& input, const Problem& problem,
                                                  const AxisValues& axes);

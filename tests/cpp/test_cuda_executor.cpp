@@ -2,6 +2,7 @@
 // over, what they notice, and how they end.
 
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <string>
 #include <vector>
@@ -525,9 +526,10 @@ TEST_CASE("every set has inputs and outputs of its own") {
 TEST_CASE("blocks of chains take turns with copies of the code, each arm with its own") {
   const auto executor = CudaExecutor::start(options());
   const auto call = sets_of(4);
-  for (const std::size_t copies : {1, 4}) {
+  for (const std::size_t asked : {1, 4, 7}) {
+    const std::size_t copies = std::bit_floor(asked);
     CudaRaceOptions with{0, 4};
-    with.code_copies = copies;
+    with.code_copies = asked;
     const auto race = executor->open_race({plan_of("module_number"), plan_of("module_number")},
                                           call.arena(), with);
     for (std::size_t set = 0; set < 4; ++set) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "executor/cuda/main/fault.hpp"
@@ -66,7 +67,8 @@ void Race::load(std::vector<LaunchPlan> arms, std::size_t copies) {
     }
     plans.push_back(std::make_shared<const LaunchPlan>(std::move(plan)));
   }
-  copies = std::clamp<std::size_t>(most_code_bytes / std::max<std::size_t>(bytes, 1), 1, copies);
+  copies = std::bit_floor(
+      std::clamp<std::size_t>(most_code_bytes / std::max<std::size_t>(bytes, 1), 1, copies));
   arms_.resize(plans.size());
   auto order = numbers(0, plans.size());
   for (std::size_t copy = 0; copy < copies; ++copy) {
@@ -87,8 +89,8 @@ std::vector<const LaunchPlan*> Race::plans() const {
   return result;
 }
 
-/// What runs as an arm. Odd steps meet all copies, where their number is a power of two, and
-/// different steps let arms meet in other pairs. Single runs keep to one: code that has not run for
+/// What runs as an arm. Odd steps meet all copies, whose number is a power of two, and different
+/// steps let arms meet in other pairs. Single runs keep to one: code that has not run for
 /// a while is slow at first, which a chain's difference does not see.
 Program& Race::program(const Turn& turn) {
   auto& copies = arms_[turn.arm];

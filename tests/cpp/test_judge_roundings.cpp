@@ -1,0 +1,91 @@
+#include <ATen/ops/cumsum.h>
+#include <ATen/ops/log1p.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/softplus.h>
+#include <ATen/ops/where.h>
+
+#include "catch.hpp"
+#include "judge/judge.hpp"
+#include "judge/longest_sum.hpp"
+#include "judge_problems.hpp"
+
+using namespace ouroboros;
+using ouroboros_test::problem_of;
+
+namespace {
+
+judge::Case realised(const Problem& problem, DType dtype, std::int64_t cols,
+                     const std::string& family = "normal", std::uint64_t seed = 3) {
+  return judge::realise(problem, {0, dtype, {{"rows", 16}, {"cols", cols}}, family, seed});
+}
+
+/// What a kernel that computes in float32 leaves.
+std::string status_of(const Problem& problem, const judge::Case& one, const at::Tensor& made) {
+  return judge::compare(problem, one, {made.to(one.reference[0].scalar_type()).contiguous()})
+      .status;
+}
+
+}  // namespace
+
+TEST_CASE("errors do not grow with the shape where nothing is summed", "[judge]") {
+  const auto silu =
+      problem_of([](const Tensors& in) { return Tensors{in[0] * at::sigmoid(in[0])}; });
+  const auto one = realised(silu, DType::float32, 4096);
+  CHECK(judge::longest_sum(silu, one) == 1);
+  const auto& truth = one.oracle[0];
+  CHECK(status_of(silu, one, truth) == "passed");
+  // A sigmoid that is 1e-5 off, which was allowed while 64 roundings were.
+  CHECK(status_of(silu, one, truth * (1.0 + 1e-5)) == "failed");
+
+  const auto sums = problem_of([](const Tensors& in) { return Tensors{at::cumsum(in[0], -1)}; });
+  CHECK(judge::longest_sum(sums, realised(sums, DType::float32, 4096)) == 4096);
+  const auto softmax = ouroboros_test::softmax_problem();
+  CHECK(judge::longest_sum(softmax, realised(softmax, DType::float32, 300)) == 300);
+}
+
+TEST_CASE("what is usually a difference may lose what the difference loses", "[judge]") {
+  const auto softplus = problem_of([](const Tensors& in) { return Tensors{at::softplus(in[0])}; });
+  const auto log1p_of_square =
+      problem_of([](const Tensors& in) { return Tensors{at::log1p(in[0] * in[0])}; });
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const auto one = realised(softplus, DType::float32, 256, "x8", seed);
+    const auto x = one.inputs[0];
+    INFO(seed);
+    CHECK(status_of(softplus, one, at::where(x.gt(20), x, (1.0 + x.exp()).log())) == "passed");
+    const auto two = realised(log1p_of_square, DType::float32, 256, "tiny", seed);
+    const auto square = two.inputs[0] * two.inputs[0];
+    CHECK(status_of(log1p_of_square, two, (1.0 + square).log()) == "passed");
+    // Half of what is lost below 1, and more of what is not.
+    CHECK(status_of(softplus, one, one.oracle[0] * (1.0 + 1e-4)) == "failed");
+  }
+}
+
+TEST_CASE("factors of products may be rounded to the case's 16 bits, and not to eight", "[judge]") {
+  const double scale = 1.0 / 64;  // Weights of one size: a one survives every rounding.
+  const auto plain = problem_of([=](const Tensors& in) {
+    const auto x = in[0].to(at::kFloat);
+    return Tensors{
+        at::matmul(at::softmax(at::matmul(x, x.t()) * scale, -1), x).to(in[0].scalar_type())};
+  });
+  const auto fused = problem_of([=](const Tensors& in) {
+    const auto x = in[0].to(at::kFloat).unsqueeze(0).unsqueeze(0);
+    const auto made = at::scaled_dot_product_attention(x, x, x, std::nullopt, 0.0, false, scale);
+    return Tensors{made.squeeze(0).squeeze(0).to(in[0].scalar_type())};
+  });
+  for (const auto* problem : {&plain, &fused}) {
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      const auto one = realised(*problem, DType::float16, 64, "normal", seed);
+      const auto x = one.inputs[0].to(at::kDouble);
+      const auto weights = at::softmax(at::matmul(x, x.t()) * scale, -1);
+      const auto with = [&](at::ScalarType type) {
+        return at::matmul(weights.to(type).to(at::kDouble), x);
+      };
+      INFO(seed);
+      CHECK(status_of(*problem, one, with(at::kHalf)) == "passed");
+      CHECK(status_of(*problem, one, with(at::kFloat8_e4m3fn)) == "failed");
+    }
+  }
+}

@@ -232,23 +232,24 @@ TEST_CASE("conditions, alternatives and loops choose launches") {
 TEST_CASE("a tensor map describes a buffer, or what it is told") {
   const auto plan = planned(
       "//! launch tiled<<<1, 1>>>(out, tensor_map(x, box = (4, 2), swizzle = 64))\n"
-      "//! launch tiled<<<1, 1>>>(null, tensor_map(&x[20], sizes = (5, 2, 2), strides = (5, 10),\n"
+      "//! launch tiled<<<1, 1>>>(null, tensor_map(&x[20], sizes = (5, 2, 2), strides = (4, 10),\n"
       "//!     box = (5, 1, 1), element_strides = (1, 1, 2), interleave = 16, l2_promotion = 256,\n"
-      "//!     fill = nan))\n");
+      "//!     fill = nan))\n",
+      DType::float64);
   const auto& first = kernel(plan, 0);
   REQUIRE(first.parameters.size() == 176);
   REQUIRE(first.tensor_maps.size() == 1);
   const auto& map = first.tensor_maps[0];
-  CHECK((map.at == 48 && map.target.buffer == 0 && map.target.offset == 0 && map.data_type == 7));
+  CHECK((map.at == 48 && map.target.buffer == 0 && map.target.offset == 0 && map.data_type == 8));
   CHECK(map.sizes == std::vector<std::uint64_t>{10, 6});
-  CHECK(map.strides_bytes == std::vector<std::uint64_t>{40});
+  CHECK(map.strides_bytes == std::vector<std::uint64_t>{80});
   CHECK(map.box == std::vector<std::uint32_t>{4, 2});
   CHECK(map.element_strides == std::vector<std::uint32_t>{1, 1});
   CHECK((map.swizzle == 2 && map.interleave == 0 && map.l2_promotion == 0 && map.oob_fill == 0));
   const auto& second = kernel(plan, 1).tensor_maps.at(0);
   CHECK(kernel(plan, 1).pointers.empty());
-  CHECK(second.target.offset == 80);
-  CHECK(second.strides_bytes == std::vector<std::uint64_t>{20, 40});
+  CHECK(second.target.offset == 160);
+  CHECK(second.strides_bytes == std::vector<std::uint64_t>{32, 80});
   CHECK(second.element_strides == std::vector<std::uint32_t>{1, 1, 2});
   CHECK((second.interleave == 1 && second.l2_promotion == 3 && second.oob_fill == 1));
 
@@ -336,6 +337,9 @@ TEST_CASE("faults name their place and what to do") {
   CHECK_THAT(fault("scratch s: float8[1]"), ContainsSubstring("'float8' is no type"));
   CHECK_THAT(fault("scratch s: float32[rows - 7]"), ContainsSubstring("negative extent -1"));
   CHECK_THAT(fault("scratch s: float32[0x4000000000000000]"), ContainsSubstring("overflows"));
+  CHECK_THAT(fault("scratch s: int8[72057594037927937]"), ContainsSubstring("bytes must be"));
+  CHECK_THAT(fault("scratch " + std::string(133, 's') + ": int8[1]"),
+             ContainsSubstring("at most 128 characters"));
   CHECK_THAT(fault("state s: int8[2] = [1]"), ContainsSubstring("2 elements and 1 values"));
   CHECK_THAT(fault("state s: int8[1] = [128]"), ContainsSubstring("does not fit into int8"));
   CHECK_THAT(fault("memset x = 0"), ContainsSubstring("'x' is an input"));

@@ -7,6 +7,8 @@
 
 #include "compile/cuda/cuda.hpp"
 #include "compile/cuda/evaluate.hpp"
+#include "ouroboros/error.hpp"
+#include "plan/launch_plan_structure.hpp"
 
 namespace ouroboros::cuda {
 namespace {
@@ -72,7 +74,16 @@ class Planner {
   }
 
   LaunchPlan run() {
-    for (const auto& statement : module_.specification.statements) step(statement);
+    const auto& statements = module_.specification.statements;
+    for (const auto& statement : statements) step(statement);
+    try {
+      launch_plan::require_structure(plan_);
+    } catch (const Error& fault) {
+      // Names, sizes and tensor maps that no plan may have: what holds these bounds is in one
+      // place.
+      throw SpecificationFault(statements.empty() ? Position{} : statements.front().at,
+                               std::string("what is launched from here on: ") + fault.what());
+    }
     return std::move(plan_);
   }
 

@@ -110,6 +110,10 @@ struct Inside {
   /// first: who computes them otherwise rounds otherwise.
   std::optional<at::ScalarType> factors;
   std::uint64_t seed = 0;  ///< Of what moves.
+  /// Of equal real numbers that are put in an order that PyTorch leaves open (`topk`, `sort`, ...),
+  /// those with a higher index are larger (1), smaller (-1), or as they come (0).
+  int ties = 0;
+  bool single = false;  ///< What is float32's nearest number to several is a tie of those.
 };
 
 /// Runs `reference` in float64, or in float32, with every cast to a lower floating type inside it

@@ -1,14 +1,19 @@
+#include <ATen/TensorOperators.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/_scaled_dot_product_attention_math.h>
+#include <ATen/ops/linspace.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
+#include <vector>
 
 #include "judge/judge.hpp"
 #include "judge/random.hpp"
@@ -116,6 +121,37 @@ void round_factors(c10::IValue& value) {
   }
 }
 
+/// Whether the operator puts numbers in order and says nothing of equal ones. `argmax`, and `max`
+/// of a dimension, promise the first.
+bool leaves_ties_open(std::string_view name, const c10::FunctionSchema& schema,
+                      const torch::jit::Stack& stack) {
+  if (!is_one_of(name, {"topk", "sort", "argsort", "kthvalue", "median", "nanmedian"})) {
+    return false;
+  }
+  const auto& arguments = schema.arguments();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const auto& value = stack[stack.size() - arguments.size() + i];
+    if (arguments[i].name() == "stable" && value.isBool() && value.toBool()) return false;
+  }
+  return true;
+}
+
+/// Breaks ties by their place along any dimension, and by less than two numbers of float32 differ.
+void break_ties(c10::IValue& value) {
+  if (!value.isTensor() || value.toTensor().scalar_type() != at::kDouble) return;
+  const auto numbers =
+      inside.single ? value.toTensor().to(at::kFloat).to(at::kDouble) : value.toTensor();
+  auto places = at::zeros(numbers.sizes(), numbers.options());
+  for (std::int64_t d = 0; d < numbers.dim(); ++d) {
+    const auto along = at::linspace(0.0, 1.0, numbers.size(d), numbers.options());
+    std::vector<std::int64_t> shape(static_cast<std::size_t>(numbers.dim()), 1);
+    shape[static_cast<std::size_t>(d)] = numbers.size(d);
+    places += along.view(shape);
+  }
+  const auto size = numbers.abs().clamp_min_(std::numeric_limits<double>::min());
+  value = numbers + size.mul_(places).mul_(inside.ties * 0x1p-30);
+}
+
 /// Of the result of an operator, how large the numbers are that it is the difference of; empty for
 /// one that is no such difference.
 std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::IValue& argument) {
@@ -148,6 +184,7 @@ void take_attention_apart(const c10::OperatorHandle& op, c10::DispatchKeySet key
   const auto argument = [&](std::size_t i) -> c10::IValue& {
     return (*stack)[stack->size() - count + i];
   };
+  for (std::size_t i = 0; i < count; ++i) raise_value(argument(i));
   const auto made = at::_scaled_dot_product_attention_math(
       argument(0).toTensor(), argument(1).toTensor(), argument(2).toTensor(),
       argument(3).toOptional<at::Tensor>(), argument(4).toDouble(), argument(5).toBool(),
@@ -158,8 +195,10 @@ void take_attention_apart(const c10::OperatorHandle& op, c10::DispatchKeySet key
 
 void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const auto name = plain_name(op.schema());
-  if (inside.factors &&
-      is_one_of(name, {"scaled_dot_product_attention", "_scaled_dot_product_attention_math"})) {
+  constexpr std::size_t known_arguments = 8;  // Of PyTorch's operator since 2.5.
+  if (inside.factors && (name == "_scaled_dot_product_attention_math" ||
+                         (name == "scaled_dot_product_attention" &&
+                          op.schema().arguments().size() == known_arguments))) {
     return take_attention_apart(op, keys, stack);
   }
   // Operators are seen whole: what a composite one does inside is not intercepted again.
@@ -182,6 +221,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
       if (inside.factors && multiplies_matrices(name)) round_factors(value);
     }
   }
+  if (inside.ties != 0 && leaves_ties_open(name, schema, *stack)) break_ties((*stack)[begin]);
   const auto size = arguments.empty() ? std::nullopt : size_of_terms(name, (*stack)[begin]);
   op.callBoxed(stack);
   const auto returned = schema.returns().size();

@@ -37,6 +37,16 @@ class CloseCalls {
     }
   }
 
+  /// Where equal numbers are put in order, any of them may come first.
+  void look_at_ties() {
+    Inside ordered;
+    ordered.single = one_.spec.dtype != DType::float64;
+    for (const int later : {1, -1}) {
+      ordered.ties = later;
+      add(run_oracle(problem_, one_.spec, raise(one_.inputs), ordered));
+    }
+  }
+
   void look(double by) {
     for (int time = 0; time < most_moves; ++time) {
       if (time == first_moves && !found_) return;
@@ -87,10 +97,9 @@ Tensors allowed_for_integers(const Problem& problem, const Case& one) {
   const bool exact_inputs = std::none_of(one.inputs.begin(), one.inputs.end(), is_real);
   if (no_integers || exact_inputs) return calls.allowed();
   const double by = precision_of(one.spec.dtype);
+  calls.look_at_ties();
   calls.look(by);
-  const bool computes_in_16_bits =
-      one.spec.dtype == DType::float16 || one.spec.dtype == DType::bfloat16;
-  if (calls.add_reference() && computes_in_16_bits) {
+  if (calls.add_reference() && has_16_bits(one.spec.dtype)) {
     // Two roundings to the case's own dtype.
     calls.look(format_of(one.spec.dtype).epsilon);
   }

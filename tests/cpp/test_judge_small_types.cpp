@@ -2,6 +2,9 @@
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/floor.h>
 #include <ATen/ops/round.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/sort.h>
+#include <ATen/ops/topk.h>
 
 #include <algorithm>
 #include <cmath>
@@ -86,6 +89,35 @@ TEST_CASE("a comparison of real numbers makes masks", "[judge]") {
           return Tensors{in[0] > mean};
         }) == 0);
   CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0] > 0.0}; }) > 10);
+}
+
+TEST_CASE("equal numbers may come in any order where PyTorch promises none", "[judge]") {
+  const auto first_first = [](const Tensors& in) {
+    return std::get<1>(at::sort(in[0], /*stable=*/true, -1, /*descending=*/true));
+  };
+  const auto last_first = [](const Tensors& in) {
+    return in[0].size(-1) - 1 -
+           std::get<1>(at::sort(in[0].flip(-1), /*stable=*/true, -1, /*descending=*/true));
+  };
+  const auto two = [](const at::Tensor& places) {
+    return Tensors{places.slice(-1, 0, 2).contiguous()};
+  };
+  auto open = problem_of([](const Tensors& in) {
+    return Tensors{std::get<1>(at::topk(in[0], std::min<std::int64_t>(2, in[0].size(-1))))};
+  });
+  CHECK(refused(open, [&](const Tensors& in) { return two(first_first(in)); }) == 0);
+  CHECK(refused(open, [&](const Tensors& in) { return two(last_first(in)); }) == 0);
+  CHECK(refused(open, [&](const Tensors& in) { return two(first_first({-in[0]})); }) > 30);
+  // Numbers that are equal only once they were computed.
+  open.reference = [](const Tensors& in) {
+    const auto count = std::min<std::int64_t>(2, in[0].size(-1));
+    return Tensors{std::get<1>(at::topk(at::softmax(in[0], -1), count))};
+  };
+  CHECK(refused(open, [&](const Tensors& in) {
+          return two(first_first({at::softmax(in[0], -1)}));
+        }) == 0);
+  const auto promised = problem_of([&](const Tensors& in) { return Tensors{first_first(in)}; });
+  CHECK(refused(promised, [&](const Tensors& in) { return Tensors{first_first(in)}; }) == 0);
 }
 
 TEST_CASE("integers of integers have no room", "[judge]") {

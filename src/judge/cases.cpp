@@ -34,13 +34,6 @@ constexpr Archetype full_shapes[] = {
     {2, 2, 4097},   // few long rows
 };
 
-// Aligned rows, short and long, of all families at once. Kernels have a path of their own for
-// those, and which families the aligned ones of the shapes above meet is for the seed to say.
-constexpr Archetype patchwork_shapes[] = {
-    {64, 4, 256},
-    {17, 2, 2504},
-};
-
 // Few columns: what every term of a long sum loses, the sum loses much less of.
 constexpr Archetype small_shapes[] = {{1, 1, 1}, {97, 2, 3}};
 
@@ -55,6 +48,15 @@ std::array<Archetype, 3> secret_shapes(std::uint64_t seed) {
   return {{{drawn(seed, 64, 3, 60), 2, drawn(seed, 65, 32, 1024)},
            {drawn(seed, 66, 2, 12), 3, drawn(seed, 67, 514, 2048)},
            {drawn(seed, 68, 2, 4), 2, 1024 * drawn(seed, 69, 2, 9)}}};
+}
+
+/// Shapes that meet all families at once, with those of `turned_shapes`: which family meets which
+/// of the others is for the seed to say, and kernels have paths of their own for some.
+std::array<Archetype, 3> patchwork_shapes(std::uint64_t seed) {
+  const auto short_of = drawn(seed, 74, 0, 2) * drawn(seed, 75, 1, 1024);
+  return {{{64, 4, 256},                                       // aligned rows
+           {17, 2, 2504},                                      // and longer ones
+           {8, 1, 1024 * drawn(seed, 73, 5, 9) - short_of}}};  // of many blocks
 }
 
 /// Lopsided shapes carry the families that lose least by it. Not x4096: nothing else makes float64
@@ -158,6 +160,19 @@ std::vector<AxisValues> turned_shapes(const Problem& problem, std::uint64_t seed
   return shapes;
 }
 
+/// Where there are more than two axes, a shape of the seed's with no short one.
+std::vector<AxisValues> balanced_shapes(const Problem& problem, std::uint64_t seed) {
+  AxisValues axes;
+  std::size_t free = 0;
+  for (const auto& axis : problem.axes) {
+    const auto extent = drawn(seed, 80 + free, 7, 40);
+    axes[axis.name] = legal(axis, extent);
+    free += axis.fixed ? 0 : 1;
+  }
+  if (free < 3) return {};
+  return {fitted(problem, std::move(axes), most_elements)};
+}
+
 std::vector<AxisValues> distinct(const Problem& problem, std::span<const Archetype> archetypes) {
   std::vector<AxisValues> shapes;
   std::set<AxisValues> seen;
@@ -184,7 +199,9 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
     if (std::find(full.begin(), full.end(), axes) == full.end()) full.push_back(std::move(axes));
   }
   const auto lopsided = distinct(problem, lopsided_shapes(seed));
-  const auto turned = turned_shapes(problem, seed);
+  const auto patchworks = distinct(problem, patchwork_shapes(seed));
+  auto turned = turned_shapes(problem, seed);
+  for (auto& axes : balanced_shapes(problem, seed)) turned.push_back(std::move(axes));
   auto others = distinct(problem, small_shapes);
   for (auto& axes : empty_shapes(problem)) others.push_back(std::move(axes));
   for (const auto dtype : dtypes) {
@@ -203,11 +220,12 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
       }
     };
     pair(full, names);
-    for (const auto& axes : distinct(problem, patchwork_shapes)) {
-      if (is_floating(dtype)) add(dtype, axes, "patchwork");
-    }
     pair(lopsided, lopsided_names);
     for (const auto& axes : turned) add(dtype, axes, "normal");
+    if (is_floating(dtype)) {
+      for (const auto& axes : patchworks) add(dtype, axes, "patchwork");
+      for (const auto& axes : turned) add(dtype, axes, "patchwork");
+    }
     for (const auto& axes : others) add(dtype, axes, "normal");
     if (!problem.timed.empty()) {
       add(dtype, fitted(problem, problem.timed.front(), most_timed_elements), "normal");

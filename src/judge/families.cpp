@@ -68,8 +68,8 @@ Exponents exponents_of(DType dtype) noexcept {
 constexpr bool other_half(std::size_t row) noexcept { return (row + row / 8) % 2 != 0; }
 
 /// What one row of "patchwork" looks like.
-constexpr std::array<std::string_view, 8> patches = {"normal", "x64",    "large_mean", "spike",
-                                                     "equal",  "sorted", "tiny",       "mixed"};
+constexpr std::array<std::string_view, 8> patches = {"normal", "x64",        "large_mean", "spike",
+                                                     "equal",  "sorted_x64", "tiny",       "mixed"};
 
 /// Turns rows of about N(0, 1) into rows of a family.
 struct RowShaper {
@@ -130,14 +130,24 @@ struct RowShaper {
       each_row(1, [mean](auto row, std::size_t n) {
         for (double& v : row) v += other_half(n) ? -mean : mean;
       });
+    } else if (family == "common_mean") {
+      // Of all rows: sums over several of them cancel as those over one do.
+      const double mean = std::ldexp(random::below(choice, 0, 2) == 0 ? 1.0 : -1.0, power.mean);
+      each([mean](double& v, std::size_t) { v += mean; });
     } else if (family == "spike") {
       // One that leaves the others their exponentials; in half of the rows one that overflows where
       // it was not among those that the maximum was taken of, and its neighbour one less: a clamp
-      // makes them equal. How much more than that it is, no clamp knows.
-      scale(0x1p-6);
+      // makes them equal. How much more than that it is, no clamp knows. Every other pair of rows
+      // looks ordinary but for that.
       each_row(1, [&](auto row, std::size_t n) {
+        if (!other_half(n / 2)) {
+          for (double& v : row) v *= 0x1p-6;
+        }
         const auto at = random::below(choice, n, row.size());
-        const double tall = std::ldexp(1.0, often_first(power.overflow, power.tallest, n));
+        const int binade = often_first(power.overflow, power.tallest, n);
+        const double tall = binade == power.overflow
+                                ? std::ldexp(1.0, binade)
+                                : std::ldexp(1.0 + random::uniform(level, n), binade - 1);
         if (other_half(n)) row[(at + 1) % row.size()] = tall - 1.0;
         row[at] = other_half(n) ? tall : 32.0;
       });
@@ -147,10 +157,16 @@ struct RowShaper {
           repeat(row, n, n % 2 != 0 && n > first_row);
         } else {
           std::fill(row.begin(), row.end(), double{row[0]});
+          if (other_half(n)) row[random::below(choice, n, row.size())] += 1.0;
         }
       });
-    } else if (family == "sorted") {
-      each_row(1, [](auto row, std::size_t) { std::sort(row.begin(), row.end()); });
+    } else if (family == "sorted" || family == "sorted_x64") {
+      // In half of the rows one is out of order, and the largest: it is not where one looks for it.
+      if (family == "sorted_x64") scale(64.0);
+      each_row(1, [&](auto row, std::size_t n) {
+        std::sort(row.begin(), row.end());
+        if (other_half(n)) row[random::below(choice, n, row.size())] = 1.25 * row.back() + 96.0;
+      });
     } else if (family == "denormal") {
       scale(std::ldexp(1.0, power.denormal));
     } else if (family == "tiny") {
@@ -199,7 +215,11 @@ std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, st
     std::copy(floats.begin(), floats.end(), out.begin());
   }
   auto power = exponents_of(dtype);
-  if (!is_alone(problem)) power.tallest = power.overflow;
+  if (is_alone(problem)) {
+    power.mixed_high = power.tallest - 2;
+  } else {
+    power.tallest = power.overflow;
+  }
   const RowShaper shaper{layout, power, stream(spec, input, choices), stream(spec, input, levels),
                          out};
   if (spec.family != "patchwork") {
@@ -269,6 +289,20 @@ double whole_value(double v, DType dtype) noexcept {
   }
 }
 
+/// Integers of all sizes that a dtype has.
+std::vector<std::int64_t> whole_values_of_all_sizes(const CaseSpec& spec, std::size_t input,
+                                                    DType dtype, std::size_t count) {
+  const auto bits = static_cast<std::uint64_t>(8 * size_of(dtype));
+  const auto key = stream(spec, input, values);
+  const auto size = stream(spec, input, levels);
+  std::vector<std::int64_t> out(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = static_cast<std::int64_t>(random::bits(key, i)) >>
+             (64 - bits + random::below(size, i, bits));
+  }
+  return out;
+}
+
 template <typename From, typename To>
 void store(const std::vector<From>& from, To* to) noexcept {
   std::transform(from.begin(), from.end(), to, [](From v) { return static_cast<To>(v); });
@@ -297,11 +331,12 @@ void draw_fast_normal(std::uint64_t key, DType dtype, const at::Tensor& into) {
 std::vector<std::string> families(const Problem& problem, DType dtype) {
   if (!is_floating(dtype)) return {"normal", "x8", "x64", "spike", "equal", "sorted", "mixed"};
   // What overflows float32 is harmless in float64, which therefore gets larger numbers.
-  std::vector<std::string> names = {"normal", dtype == DType::float64 ? "x4096" : "x8",
-                                    "x64",    "large_mean",
-                                    "spike",  "equal",
-                                    "sorted", "denormal",
-                                    "tiny",   "mixed"};
+  std::vector<std::string> names = {"normal",      dtype == DType::float64 ? "x4096" : "x8",
+                                    "x64",         "large_mean",
+                                    "common_mean", "spike",
+                                    "equal",       "sorted",
+                                    "denormal",    "tiny",
+                                    "mixed"};
   if (problem.policies.nan_meaningful) names.emplace_back("nan");
   if (problem.policies.inf_meaningful) names.emplace_back("inf");
   return names;
@@ -330,6 +365,10 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
   }
   if (input.values == Values::index) {
     store(index_values(problem, spec, index, count), dtype, into);
+    return;
+  }
+  if (spec.family == "mixed" && (dtype == DType::int32 || dtype == DType::int64)) {
+    store(whole_values_of_all_sizes(spec, index, dtype, count), dtype, into);
     return;
   }
   if (!is_floating(dtype)) {

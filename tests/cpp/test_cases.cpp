@@ -37,7 +37,7 @@ TEST_CASE("every family is met in every dtype, and some twenty cases are enough"
       std::set<std::string> wanted(names.begin(), names.end());
       wanted.insert("patchwork");
       CHECK(seen[dtype] == wanted);
-      CHECK(count[dtype] <= 22);
+      CHECK(count[dtype] <= 25);
     }
   }
 }
@@ -56,9 +56,9 @@ TEST_CASE("every derived shape is met in every dtype", "[judge]") {
       seen[spec.dtype].insert(spec.axes);
     }
     for (const auto dtype : floats) {
-      // And six that the seed draws, if they are no others.
+      // And seven that the seed draws, if they are no others.
       CHECK(std::ranges::includes(seen[dtype], wanted));
-      CHECK(seen[dtype].size() <= wanted.size() + 6);
+      CHECK(seen[dtype].size() <= wanted.size() + 7);
     }
   }
 }
@@ -82,13 +82,16 @@ TEST_CASE("rows are long, and full of whole blocks", "[judge]") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     bool is_long = false;
     bool is_whole = false;
+    bool is_patchwork = false;  // Eight rows: one of each family.
     for (const auto& spec : judge::derive_cases(softmax_problem(), {DType::float32}, seed)) {
       const auto cols = spec.axes.at("cols");
       is_long |= spec.axes.at("rows") == 1 && cols > 5 * 1024;
+      is_patchwork |= spec.family == "patchwork" && spec.axes.at("rows") == 8 && cols > 4096;
       is_whole |= cols >= 2048 && cols % 1024 == 0;
     }
     CHECK(is_long);
     CHECK(is_whole);
+    CHECK(is_patchwork);
   }
 }
 
@@ -111,18 +114,27 @@ TEST_CASE("every axis is long in some case of every dtype", "[judge]") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     for (const auto dtype : floats) {
       std::map<std::string, std::set<std::int64_t>> extents;
+      std::map<std::string, std::int64_t> patched;  // The longest that all families meet.
       bool timed = false;
+      bool balanced = false;
       for (const auto& spec : judge::derive_cases(product, floats, seed)) {
         if (spec.dtype != dtype) continue;
-        for (const auto& [name, extent] : spec.axes) extents[name].insert(extent);
+        for (const auto& [name, extent] : spec.axes) {
+          extents[name].insert(extent);
+          if (spec.family == "patchwork") patched[name] = std::max(patched[name], extent);
+        }
         timed |= spec.axes == product.timed.front();
+        balanced |= spec.family == "patchwork" &&
+                    std::ranges::all_of(spec.axes, [](const auto& one) { return one.second > 6; });
       }
       for (const auto& [name, met] : extents) {
         INFO(name);
         CHECK(*met.rbegin() >= 32);
-        CHECK(met.size() >= 5);
+        CHECK(patched[name] >= 32);
+        CHECK(met.size() >= 6);
       }
       CHECK(timed);
+      CHECK(balanced);
     }
   }
 }
@@ -200,16 +212,29 @@ TEST_CASE("families are what their names say", "[judge]") {
     CHECK(std::all_of(equal.begin(), equal.begin() + 64,
                       [&](double v) { return v == equal.front(); }));
     CHECK(equal[0] != equal[64]);
+    const std::set<double> but_one(equal.begin() + 64, equal.begin() + 128);
+    CHECK((but_one.size() == 2 && *but_one.rbegin() > *but_one.begin() + 0.9));
     const auto sorted = draw("sorted", dtype);
     CHECK(std::is_sorted(sorted.begin(), sorted.begin() + 64));
+    // The largest number of the second row is where it should not be.
+    const auto top = std::max_element(sorted.begin() + 64, sorted.begin() + 128);
+    CHECK((*top > 90.0 && top != sorted.begin() + 127));
     const auto spike = draw("spike", dtype);
     CHECK(std::count(spike.begin(), spike.begin() + 64, 32.0) == 1);
+    const auto tiny_ones = [&](std::size_t row) {
+      return std::count_if(spike.begin() + 64 * row, spike.begin() + 64 * (row + 1),
+                           [](double v) { return std::abs(v) < 0.06; });
+    };
+    CHECK((tiny_ones(0) == 63 && tiny_ones(1) == 62 && tiny_ones(2) < 16 && tiny_ones(3) < 16));
     const double tall = *std::max_element(spike.begin() + 64, spike.begin() + 128);
     CHECK(
         std::isinf(dtype == DType::float64 ? std::exp(tall) : std::exp(static_cast<float>(tall))));
     const auto far = draw("large_mean", dtype);
     CHECK(*std::min_element(far.begin(), far.begin() + 64) > 100.0);
     CHECK(*std::max_element(far.begin() + 64, far.begin() + 128) < -100.0);
+    const auto common = draw("common_mean", dtype);
+    CHECK(largest(common) > 100.0);
+    CHECK(std::ranges::all_of(common, [&](double v) { return v * common.front() > 0.0; }));
     const double smallest_normal = dtype == DType::float16   ? 0x1p-14
                                    : dtype == DType::float32 ? 0x1p-126
                                                              : 0x1p-1022;
@@ -234,6 +259,27 @@ TEST_CASE("families are what their names say", "[judge]") {
   CHECK_THROWS_AS(draw("nonsense", DType::float32), Error);
 }
 
+TEST_CASE("spikes are of many heights where nothing multiplies them with others", "[judge]") {
+  using Heights = std::set<double>;
+  const auto heights = [](const Problem& problem, DType dtype) {
+    const judge::CaseSpec spec{0, dtype, {{"rows", 400}, {"cols", 64}}, "spike", 7};
+    const auto into = judge::empty({400, 64}, scalar_type(dtype));
+    judge::draw_input(problem, spec, 0, 0, into);
+    Heights found;
+    for (const auto& row : into.to(at::kDouble).unbind()) found.insert(row.max().item().toDouble());
+    return found;
+  };
+  const auto alone = softmax_problem();
+  const auto found = heights(alone, DType::float32);
+  CHECK((found.size() > 40 && found.contains(32.0) && found.contains(0x1p14)));
+  CHECK((*found.rbegin() > 0x1p15 && *found.rbegin() < 0x1p16));
+  CHECK(*heights(alone, DType::float16).rbegin() > 0x1p12);
+  auto two = alone;
+  two.inputs.push_back(two.inputs.front());
+  CHECK((heights(two, DType::float32) == Heights{32.0, 0x1p14}));
+  CHECK((heights(two, DType::float16) == Heights{32.0, 0x1p7}));
+}
+
 TEST_CASE("indices stay in range and reach both ends", "[judge]") {
   auto problem = softmax_problem();
   Input index;
@@ -253,6 +299,19 @@ TEST_CASE("indices stay in range and reach both ends", "[judge]") {
     if (family == "spike" || family == "normal") CHECK((*low == 0 && *high == 8));
     if (family == "equal") CHECK(*low == *high);
     if (family == "mixed") CHECK(v[0] == v[1]);
+  }
+}
+
+TEST_CASE("whole values have all sizes that their dtype has", "[judge]") {
+  const auto problem = softmax_problem();
+  for (const auto& [dtype, bits] : {std::pair{DType::int32, 32}, {DType::int64, 64}}) {
+    const judge::CaseSpec spec{0, dtype, {{"rows", 64}, {"cols", 64}}, "mixed", 4};
+    const auto into = judge::empty({64, 64}, scalar_type(dtype));
+    judge::draw_input(problem, spec, 0, 0, into);
+    const auto wide = into.to(at::kDouble);
+    CHECK(wide.max().item().toDouble() > std::ldexp(1.0, bits - 2));
+    CHECK(wide.min().item().toDouble() < -std::ldexp(1.0, bits - 2));
+    CHECK(wide.abs().lt(100.0).sum().item().toLong() > 200);
   }
 }
 

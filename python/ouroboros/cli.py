@@ -252,7 +252,8 @@ def selftest(
             typer.echo(text)
         else:
             Path(json_path).write_text(text + "\n", encoding="utf-8")
-    raise typer.Exit(FINE if all(result.passed for result in results) else CANDIDATE_FAULT)
+    fine = all(result.passed or result.is_known_hole for result in results)
+    raise typer.Exit(FINE if fine else CANDIDATE_FAULT)
 
 
 @app.command()

@@ -358,21 +358,29 @@ def wall(results: Sequence[AttackResult]) -> Table:
     table.add_column("evidence", overflow="fold")
     for result in results:
         twin = Text("-") if result.twin is None else status_text(result.twin.status)
+        outcome = Text("FAILED", style="bold red")
+        told = "; ".join(result.problems)
+        if result.passed:
+            outcome, told = Text("ok", style="green"), evidence_text(result.verdict)
+        elif result.is_known_hole:
+            outcome, told = Text("hole", style="yellow"), f"known: {result.attack.hole}"
         add_row(
             table,
-            Text("ok", style="green") if result.passed else Text("FAILED", style="bold red"),
+            outcome,
             result.attack.name,
             " or ".join(result.attack.statuses),
             status_text(result.verdict.status),
             twin,
-            evidence_text(result.verdict) if result.passed else "; ".join(result.problems),
+            told,
         )
     refused = sum(result.attack_passed for result in results)
     twins = [result for result in results if result.twin is not None]
     accepted = sum(result.twin_passed for result in twins)
+    holes = sum(result.is_known_hole for result in results)
     table.caption = (
         f"{refused} of {len(results)} attacks as expected, "
-        f"{accepted} of {len(twins)} honest twins accepted"
+        + (f"{holes} accepted through known holes, " if holes else "")
+        + f"{accepted} of {len(twins)} honest twins accepted"
     )
     table.caption_justify = "left"
     return table

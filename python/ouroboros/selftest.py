@@ -56,6 +56,7 @@ class Attack:
         demo: Whether the demo shows it.
         dtypes: Element types that it is judged in; empty for all that it takes.
         target: Architecture to compile for; empty for the GPU's own.
+        hole: Why it is known to be accepted, at least by some seeds; empty where it never is.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Attack:
     demo: bool = False
     dtypes: tuple[str, ...] = ()
     target: str = ""
+    hole: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,12 @@ class AttackResult:
     def passed(self) -> bool:
         """Whether the cheat was refused as expected and the twin accepted."""
         return not self.problems
+
+    @property
+    def is_known_hole(self) -> bool:
+        """Whether the cheat was accepted, as is known, and the twin too."""
+        accepted = self.verdict.status is Status.ok
+        return bool(self.attack.hole) and accepted and self.twin_passed
 
     @property
     def attack_passed(self) -> bool:
@@ -137,6 +145,7 @@ class AttackResult:
             "summary": self.verdict.summary,
             "twin_status": None if self.twin is None else self.twin.status.value,
             "passed": self.passed,
+            "known_hole": self.is_known_hole,
             "problems": list(self.problems),
         }
 
@@ -233,6 +242,7 @@ def _attack(
             demo=row.get("demo", False),
             dtypes=dtypes,
             target=target,
+            hole=row.get("hole", ""),
         )
     except (KeyError, ValueError) as error:
         raise InvalidArgumentError(

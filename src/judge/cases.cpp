@@ -160,17 +160,24 @@ std::vector<AxisValues> turned_shapes(const Problem& problem, std::uint64_t seed
   return shapes;
 }
 
-/// Where there are more than two axes, a shape of the seed's with no short one.
+/// Where there are more than two axes, two shapes of the seed's with no short one, of which the
+/// second has a long one.
 std::vector<AxisValues> balanced_shapes(const Problem& problem, std::uint64_t seed) {
-  AxisValues axes;
-  std::size_t free = 0;
-  for (const auto& axis : problem.axes) {
-    const auto extent = drawn(seed, 80 + free, 7, 40);
-    axes[axis.name] = legal(axis, extent);
-    free += axis.fixed ? 0 : 1;
-  }
+  const auto free = static_cast<std::uint64_t>(std::count_if(
+      problem.axes.begin(), problem.axes.end(), [](const Axis& axis) { return !axis.fixed; }));
   if (free < 3) return {};
-  return {fitted(problem, std::move(axes), most_elements)};
+  const auto long_one = static_cast<std::uint64_t>(drawn(seed, 79, 0, free));
+  AxisValues even;
+  AxisValues uneven;
+  std::uint64_t at = 0;
+  for (const auto& axis : problem.axes) {
+    even[axis.name] = legal(axis, drawn(seed, 80 + 2 * at, 7, 40));
+    uneven[axis.name] = legal(
+        axis, at == long_one ? drawn(seed, 81 + 2 * at, 65, 129) : drawn(seed, 81 + 2 * at, 5, 9));
+    at += axis.fixed ? 0 : 1;
+  }
+  return {fitted(problem, std::move(even), most_elements),
+          fitted(problem, std::move(uneven), most_elements)};
 }
 
 std::vector<AxisValues> distinct(const Problem& problem, std::span<const Archetype> archetypes) {

@@ -49,7 +49,7 @@ double smallest_of(DType dtype) noexcept { return 4.0 * ulp_at(0, format_of(dtyp
 
 }  // namespace
 
-int perturbations_for(std::int64_t elements) noexcept { return elements <= 16384 ? 8 : 2; }
+int perturbations_for(std::int64_t elements) noexcept { return elements <= 65536 ? 8 : 2; }
 
 Tolerance Tolerance::learn(const Evidence& evidence) {
   Tolerance rule;

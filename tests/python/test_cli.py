@@ -10,7 +10,9 @@ from pathlib import Path
 import jsonschema
 import ouroboros
 import pytest
-from ouroboros.selftest import load_gpu_attacks, packaged_folder
+from ouroboros import render
+from ouroboros.selftest import AttackResult, load_gpu_attacks, packaged_folder
+from rich.console import Console
 
 KERNEL = packaged_folder("kernels") / "softmax.cpp"
 CHEAT = packaged_folder("attacks") / "forged_verdict.cpp"
@@ -169,6 +171,19 @@ def test_the_selftest_of_gpu_candidates_prints_their_wall() -> None:
     assert done.returncode == 0, done.stdout
     assert "2 of 2 attacks as expected, 2 of 2 honest twins accepted" in done.stdout
     assert "torch.cuda.Stream" in done.stdout
+
+
+def test_an_attack_through_a_known_hole_is_called_one(record: Path) -> None:
+    accepted = ouroboros.Verdict.from_json(record.read_text())
+    named = {attack.name: attack for attack in load_gpu_attacks(on_gpu=True)}
+    held = AttackResult(named["zero_output"], accepted, accepted)
+    through = AttackResult(named["small_terms_skipped"], accepted, accepted)
+    assert not held.is_known_hole and through.is_known_hole
+    assert not held.passed and not through.passed
+    console = Console(record=True, width=200)
+    console.print(render.wall([held, through]))
+    told = console.export_text()
+    assert "FAILED" in told and "hole" in told and "accepted through known holes" in told
 
 
 def test_without_a_gpu_attacks_that_need_one_are_left_out() -> None:

@@ -502,6 +502,92 @@ def test_functions_of_libdevice_give_what_torch_gives(
     assert torch.allclose(tensor(judge(source)), truth, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("call", "exact"),
+    [("fast_expf(x)", torch.exp), ("fast_exp10f(0.4 * x)", lambda x: 10 ** (0.4 * x)),
+     ("fast_sinf(40 * x)", lambda x: (40 * x).sin()),
+     ("fast_cosf(40 * x)", lambda x: (40 * x).cos())],
+)  # fmt: skip
+def test_fast_functions_round_as_they_do_on_a_gpu(
+    judge: Judge, call: str, exact: Callable[[torch.Tensor], torch.Tensor]
+) -> None:
+    source = DOUBLE.replace(
+        "import triton\n", "import triton\nfrom triton.language.extra import libdevice\n", 1
+    ).replace(VALUES, f"f({VALUES[6:]})")
+    source = source.replace(
+        "@triton.jit", f"@triton.jit\ndef f(x):\n    return libdevice.{call}\n\n\n@triton.jit", 1
+    )
+    truth = exact(X.double())
+    error = ((tensor(judge(source)) - truth) / truth.abs().clamp_min(1e-30)).abs()
+    if "exp" not in call:
+        error *= truth.abs()
+    # A product of 100 that is rounded to float32, and more than one of 1.
+    assert 2e-7 < error.max() < 5e-4
+
+
+@pytest.mark.parametrize(
+    ("call", "truth"),
+    [("max(x, 0.0)", X.clamp_min(0)), ("min(0.5 * x, x)", torch.minimum(X / 2, X)),
+     ("max(1.0, x, 2.0 * x)", torch.maximum(2 * X, X).clamp_min(1)), ("x + max(1, 3)", X + 3)],
+)  # fmt: skip
+def test_max_and_min_go_element_by_element(judge: Judge, call: str, truth: torch.Tensor) -> None:
+    source = DOUBLE.replace(VALUES, f"f({VALUES[6:]})").replace(
+        "@triton.jit", f"@triton.jit\ndef f(x):\n    return {call}\n\n\n@triton.jit", 1
+    )
+    assert torch.equal(tensor(judge(source)), truth)
+
+
+TABLES = {
+    "tensor": ("", "table = torch.tensor([1.0, -3.0, 0.5, 8.0], device='cuda')"),
+    "moved": ("TABLE = [1.0, -3.0, 0.5, 8.0]", "table = torch.tensor(TABLE).to('cuda')"),
+    "at import": ("TABLE = torch.tensor([1.0, -3.0, 0.5, 8.0]).cuda()", "table = TABLE"),
+    "a part": ("", "table = torch.tensor([7.0, 1.0, -3.0, 0.5, 8.0]).to(x.device)[1:]"),
+    "turned": ("", "table = torch.tensor([[1, 0.5], [-3, 8]]).t().to(x.device).contiguous()"),
+    "assigned": (
+        "",
+        "table = torch.empty(4, device=x.device); table[:] = torch.tensor([1, -3, 0.5, 8])",
+    ),
+    "a module": (
+        "class M(torch.nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.register_buffer('table', torch.tensor([1.0, -3.0, 0.5, 8.0]))\n"
+        "        self.unused = torch.nn.Linear(1000, 1000)",
+        "table = M().cuda().table",
+    ),
+    "a parameter": (
+        "",
+        "table = torch.nn.Parameter(torch.tensor([1.0, -3.0, 0.5, 8.0])).to('cuda')",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_what_the_host_brings_to_the_device_is_part_of_the_plan(judge: Judge, name: str) -> None:
+    around, made = TABLES[name]
+    source = DOUBLE.replace("@triton.jit", f"{around}\n\n\n@triton.jit", 1)
+    source = source.replace("def double(x_ptr,", "def double(table_ptr, x_ptr,")
+    source = source.replace(VALUES, f"{VALUES} + tl.load(table_ptr + at % 4, mask=mask)")
+    source = source.replace("    out = ", f"    {made}\n    out = ").replace("](x,", "](table, x,")
+    table = torch.tensor([1.0, -3.0, 0.5, 8.0])
+    assert torch.equal(tensor(judge(source)), 2 * X + table.repeat(25))
+
+
+def test_a_plan_holds_little_of_the_host(judge: Judge) -> None:
+    source = DOUBLE.replace("    out = ", "    x = torch.ones(300_000).cuda()\n    out = ")
+    assert refusal(judge(source.replace("empty_like(x)", "empty(100, device=x.device)"))) == (
+        "unsupported",
+        "values of the host",
+    )
+
+
+def test_members_of_enumerations_are_numbers(judge: Judge) -> None:
+    source = DOUBLE.replace("BLOCK: tl.constexpr", "BLOCK: tl.constexpr, HOW: tl.constexpr")
+    source = source.replace(VALUES, f"{VALUES} + HOW").replace("BLOCK=64)", "BLOCK=64, HOW=How.UP)")
+    how = "import enum\nimport torch\n\n\nclass How(enum.IntEnum):\n    UP = 3\n\n\n"
+    assert torch.equal(tensor(judge(source.replace("import torch\n", how, 1))), 2 * X + 3)
+
+
 def test_functions_of_libdevice_are_known_or_named(judge: Judge) -> None:
     head = "import triton\nfrom triton.language.extra import libdevice\n"
     source = DOUBLE.replace("import triton\n", head, 1)
@@ -676,7 +762,7 @@ def test_the_process_is_left_as_it_was() -> None:
     from ouroboros.trace.interpreted_memory import Buffers
 
     before = (tl.sum, tl.load, tl.reduce, tl.tensor.sum, torch.cuda.is_available)
-    with interpreted(Buffers([], [])):
+    with interpreted(Buffers([], [], [])):
         assert tl.sum is not before[0]
     assert before == (tl.sum, tl.load, tl.reduce, tl.tensor.sum, torch.cuda.is_available)
     assert triton.knobs.runtime.interpret is False

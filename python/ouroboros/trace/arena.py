@@ -13,6 +13,9 @@ BASE = 0x600000000000
 PAGE = 1 << 21
 
 
+Contents = bytes
+
+
 @dataclass(eq=False)
 class Block:
     """One allocation.
@@ -21,11 +24,13 @@ class Block:
         address: Where it seems to lie.
         bytes: Its size.
         run: The call of the candidate that first used it; None before there is one.
+        contents: What it holds before every call, if that came from the host.
     """
 
     address: int
     bytes: int
     run: int | None = None
+    contents: Contents | None = None
 
 
 class Arena:

@@ -216,7 +216,8 @@ class _Tracer:
 
     def _call(self, signature: Signature) -> list[tuple[Block, Buffer]]:
         """Calls the candidate once; returns inputs and outputs."""
-        with TraceMode(self.recorder), NumberedDevices():
+        # Nor are there gradients: what PyTorch keeps for them asks a device for its stream.
+        with torch.no_grad(), TraceMode(self.recorder), NumberedDevices():
             if self.function is None:
                 self.function = self._load()
             self.recorder.begin()

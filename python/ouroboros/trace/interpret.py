@@ -59,14 +59,14 @@ class Call:
 
     def __init__(self, plan: bytes, sources: bytes, *inputs: bytes) -> None:
         """Reads the plan; what is wrong with the sources, `interpret` tells."""
-        self._plan, modules = read_plan(plan)
+        self._plan, self._held = read_plan(plan)
         self._sources, self._inputs = sources, inputs
         self.images: list[Image] = []
         self._refusal: dict[str, str] | None = None
         try:
             if not sources:
                 raise unknown("a plan without its kernels' sources")
-            self.images = images(self._plan, modules, sources)
+            self.images = images(self._plan, self._held, sources)
         except (Exception, Refused) as error:
             self._refusal = _refusal(error)
 
@@ -94,7 +94,7 @@ class Call:
 
     def _outputs(self, kernels: Kernels) -> list[dict[str, Any]]:
         described = self._plan["buffers"]
-        buffers = Buffers(described, self._inputs)
+        buffers = Buffers(described, self._inputs, self._held)
         with interpreted(buffers):
             carry_out(self._plan, kernels.of(self._sources), buffers)
         return [

@@ -43,7 +43,33 @@ def _set(x: Any) -> Any:
     return np.bitwise_count(_unsigned(x))
 
 
+def _of_float32(x: Any, factor: float) -> Any:
+    """Returns a product that is rounded to float32, for an exact function of it."""
+    return (x * np.float32(factor)).astype(np.float64)
+
+
+def _turn(x: Any) -> Any:
+    """Returns an angle as `sin.approx` has it: a rounded number of turns."""
+    return 2 * math.pi * _of_float32(x, 0.5 / math.pi)
+
+
+# `__expf` and its like are products around `ex2.approx`, `lg2.approx` and `sin.approx` (CUDA C++
+# Programming Guide, "Intrinsic Functions"): what these round here is what they round there.
+_FAST: dict[str, Callable[..., Any]] = {
+    "fast_cosf": lambda x: np.cos(_turn(x)),
+    "fast_exp10f": lambda x: np.exp2(_of_float32(x, math.log2(10))),
+    "fast_expf": lambda x: np.exp2(_of_float32(x, math.log2(math.e))),
+    "fast_fdividef": np.divide,
+    "fast_log10f": np.log10,
+    "fast_log2f": np.log2,
+    "fast_logf": np.log,
+    "fast_powf": lambda x, y: np.exp2((y * np.log2(x)).astype(np.float64)),
+    "fast_sinf": lambda x: np.sin(_turn(x)),
+    "fast_tanf": lambda x: np.tan(_turn(x)),
+}
+
 _MATHS: dict[str, Callable[..., Any]] = {
+    **_FAST,
     **{name: getattr(np, name) for name in _SAME.split()},
     "abs": np.abs,
     "acos": np.arccos,
@@ -56,16 +82,6 @@ _MATHS: dict[str, Callable[..., Any]] = {
     "erf": np.vectorize(math.erf, otypes=[np.float64]),
     "erfc": np.vectorize(math.erfc, otypes=[np.float64]),
     "exp10": lambda x: np.power(x.dtype.type(10), x),
-    "fast_cosf": np.cos,
-    "fast_exp10f": lambda x: np.power(x.dtype.type(10), x),
-    "fast_expf": np.exp,
-    "fast_fdividef": np.divide,
-    "fast_log10f": np.log10,
-    "fast_log2f": np.log2,
-    "fast_logf": np.log,
-    "fast_powf": np.power,
-    "fast_sinf": np.sin,
-    "fast_tanf": np.tan,
     "ffs": _first_set,
     "ffsll": _first_set,
     "finite": np.isfinite,

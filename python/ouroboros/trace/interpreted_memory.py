@@ -26,10 +26,20 @@ class Refused(BaseException):
 
 
 class Buffers:
-    """The buffers of one plan: inputs that are read-only, and poison wherever nothing is yet."""
+    """The buffers of one plan: inputs that are read-only, state, and poison in all others."""
 
-    def __init__(self, described: Sequence[Mapping[str, Any]], inputs: Sequence[bytes]) -> None:
+    def __init__(
+        self,
+        described: Sequence[Mapping[str, Any]],
+        inputs: Sequence[bytes],
+        images: Sequence[bytes],
+    ) -> None:
         """Makes the buffers.
+
+        Args:
+            described: The plan's buffers.
+            inputs: What the first of them hold.
+            images: The plan's, of which some are what state buffers hold.
 
         Raises:
             ValueError: An input is not as long as its buffer.
@@ -43,9 +53,11 @@ class Buffers:
             whole = np.empty(size + _ALIGNMENT, np.uint8)
             start = -whole.ctypes.data % _ALIGNMENT
             held = whole[start : start + size]
-            data = inputs[index] if one["role"] == "input" else poison * (size // 4 + 1)
-            if one["role"] == "input" and len(data) != size:
-                raise ValueError(f"input {one['name']!r} has {len(data)} bytes, not {size}")
+            data = poison * (size // 4 + 1)
+            if one["role"] in ("input", "state"):
+                data = inputs[index] if one["role"] == "input" else images[one["image"]]
+                if len(data) != size:
+                    raise ValueError(f"{one['name']!r} has {len(data)} bytes, not {size}")
             held[:] = np.frombuffer(data, np.uint8)[:size]
             self._bytes.append(held)
             if size:

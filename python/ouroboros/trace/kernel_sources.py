@@ -7,6 +7,7 @@ docs/dry-trace.md has the format.
 from __future__ import annotations
 
 import ast
+import enum
 import inspect
 import json
 import sys
@@ -135,6 +136,8 @@ def _describe(value: Any, inside: tuple[Any, ...]) -> Any:
     """Returns what JSON can hold of a value that a kernel's code refers to."""
     if value is None or type(value) in (bool, int, float, str):
         return value
+    if isinstance(value, enum.Enum) and isinstance(value, (int, float, str)):
+        return _describe(value.value, inside)
     if isinstance(value, tl.constexpr):
         return {"constexpr": _describe(value.value, inside)}
     if type(value) is tl.dtype:

@@ -21,11 +21,15 @@ __all__ = [
 
 Dim3 = tuple[int, int, int]
 Json = dict[str, object]
+Contents = bytes
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """An allocation; `dtype`, `shape` and `strides` are of inputs and outputs alone."""
+    """An allocation; `dtype`, `shape` and `strides` are of inputs and outputs alone.
+
+    `contents` are of state buffers alone.
+    """
 
     name: str
     role: str
@@ -33,9 +37,10 @@ class Buffer:
     dtype: str = ""
     shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
+    contents: Contents = b""
 
     def to_dict(self) -> Json:
-        """Returns the JSON object."""
+        """Returns the JSON object, without the number of the image that holds the contents."""
         document: Json = {"name": self.name, "role": self.role, "bytes": self.bytes}
         if self.role in ("input", "output"):
             document |= {
@@ -174,7 +179,7 @@ class Copy:
 
 @dataclass
 class Plan:
-    """A plan whose modules are all the candidate's, one image each."""
+    """A plan whose modules are all the candidate's; images are those of modules, then of state."""
 
     target: str
     variant: str = ""
@@ -184,15 +189,21 @@ class Plan:
 
     def to_bytes(self) -> bytes:
         """Returns the file."""
+        images = list(self.modules)
+        buffers = [buffer.to_dict() for buffer in self.buffers]
+        for buffer, described in zip(self.buffers, buffers, strict=True):
+            if buffer.role == "state":
+                described["image"] = len(images)
+                images.append(buffer.contents)
         document = {
             "origin": "dry_trace",
             "language": "triton",
             "target": self.target,
             "variant": self.variant,
-            "buffers": [buffer.to_dict() for buffer in self.buffers],
+            "buffers": buffers,
             "modules": [
                 {"origin": "candidate", "image": index} for index in range(len(self.modules))
             ],
             "launches": [launch.to_dict() for launch in self.launches],
         }
-        return write_plan(document, self.modules)
+        return write_plan(document, images)

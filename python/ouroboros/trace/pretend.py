@@ -95,12 +95,19 @@ def _always(value: Any) -> Any:
     return lambda *_, **__: value
 
 
+CUDA = torch.device("cuda", 0)
+
+
 def _named(device: Any) -> Any:
     return torch.device("cuda", device) if type(device) is int else device
 
 
+def _is_cuda(value: Any) -> bool:
+    return value == "cuda" or (isinstance(value, torch.device) and str(value) == "cuda")
+
+
 class NumberedDevices(TorchFunctionMode):
-    """Takes `device=0` for `cuda:0`, which a build of PyTorch without CUDA does not."""
+    """Takes `0` and `cuda` for `cuda:0`, which a build of PyTorch without CUDA does not."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
@@ -108,13 +115,18 @@ class NumberedDevices(TorchFunctionMode):
         named = dict(kwargs or {})
         if "device" in named:
             named["device"] = _named(named["device"])
+        if func is torch.Tensor.cuda:
+            return args[0].to(CUDA)
+        if func is torch.Tensor.to:
+            args = [args[0], *(CUDA if _is_cuda(value) else value for value in args[1:])]
+            named = {k: CUDA if _is_cuda(value) else value for k, value in named.items()}
         return func(*args, **named)
 
 
 def _on_the_host(make: Any) -> Any:
-    """Returns a function that makes tensors from values: on the device only from a single one.
+    """Returns a function that makes tensors from values, and brings them to the device.
 
-    A plan can fill memory with that.
+    A single one is what a plan can fill memory with.
     """
     if hasattr(make, "on_the_host"):
         return make
@@ -128,7 +140,7 @@ def _on_the_host(make: Any) -> Any:
             value = make(*args, device="cpu", **options)
             if value.numel() == 1:
                 return torch.full(value.shape, value.item(), dtype=value.dtype, device="cuda")
-            raise RefusalError.needs_device(f"torch.{make.__name__} with values of the host")
+            return value.to(CUDA)
         return make(*args, device=device, **options)
 
     made.on_the_host = True  # type: ignore[attr-defined]

@@ -18,6 +18,9 @@ __all__ = ["Kernel", "LoadedKernel", "MapDescription", "Place", "Recorder", "Sta
 # What the audit allows (PlanRules::launches): a flood ends here and not at the time limit.
 MAX_LAUNCHES = 4096
 
+# As of CUDA C++: a plan is made for every shape.
+MAX_STATE_BYTES = 1 << 20
+
 
 class StaleMemoryError(BaseException):
     """The candidate used memory that an earlier call left behind."""
@@ -123,6 +126,12 @@ class Recorder:
         """Returns a new block."""
         return self.arena.allocate(size, self._run if self._running else None)
 
+    def upload(self, contents: bytes) -> Block:
+        """Returns a new block that holds values of the host before every call."""
+        block = self.allocate(len(contents))
+        block.contents = contents
+        return block
+
     def place(self, address: int) -> Place:
         """Returns where `address` points to."""
         block = self.arena.find(address)
@@ -136,7 +145,7 @@ class Recorder:
 
     def use(self, block: Block) -> None:
         """Says that the present call uses `block`."""
-        if not self._running:
+        if not self._running or block.contents is not None:
             return
         if block.run is None:
             block.run = self._run
@@ -178,7 +187,7 @@ class Recorder:
     def _add(self, launch: Kernel | _Memset | _Copy) -> None:
         if self._running:
             self.launches.append(launch)
-        elif isinstance(launch, _Memset):
+        elif isinstance(launch, _Memset) and launch.target.block.contents is None:
             self._fills_at_import.append(launch)
         else:
             raise RefusalError.unsupported(
@@ -206,6 +215,10 @@ class Recorder:
             variant: The autotune configuration in words.
             signature: Inputs and outputs, in order.
         """
+        if any(block.contents for block, _ in signature):
+            raise RefusalError.unsupported(
+                "values of the host as an output", "return a copy of them on the device: clone()"
+            )
         index = {block: position for position, (block, _) in enumerate(signature)}
         plan = Plan(target, variant, [buffer for _, buffer in signature])
         modules: dict[str, int] = {}
@@ -214,8 +227,10 @@ class Recorder:
             block = where.block
             if block not in index:
                 index[block] = len(plan.buffers)
-                name = f"scratch{len(plan.buffers) - len(signature)}"
-                plan.buffers.append(Buffer(name, "scratch", block.bytes))
+                role = "state" if block.contents else "scratch"
+                name = f"{role}{len(plan.buffers) - len(signature)}"
+                buffer = Buffer(name, role, block.bytes, contents=block.contents or b"")
+                plan.buffers.append(buffer)
             return index[block], where.offset
 
         def module(kernel: LoadedKernel) -> int:
@@ -256,6 +271,13 @@ class Recorder:
                         ),
                     )
                 )
+        held = sum(len(buffer.contents) for buffer in plan.buffers)
+        if held > MAX_STATE_BYTES:
+            raise RefusalError.unsupported(
+                "values of the host",
+                f"kernels use {held} bytes of them, and a launch plan of a dry trace holds "
+                f"{MAX_STATE_BYTES}",
+            )
         return plan
 
 

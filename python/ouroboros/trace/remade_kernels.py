@@ -9,6 +9,7 @@ Whatever else it says is not interpreted.
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import linecache
 import math
@@ -41,7 +42,21 @@ _NODES = (
 )
 """What Triton's compiler knows, but for functions within functions."""
 
-_BUILTINS: dict[str, Any] = {one.__name__: one for one in (float, int, len, list, max, min, range)}
+
+def _elementwise(of_tensors: str, of_numbers: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns `max` or `min` as the compiler has it: of tensors, element by element."""
+
+    def chosen(*args: Any) -> Any:
+        values = [one.value if isinstance(one, tl.constexpr) else one for one in args]
+        if not any(isinstance(one, tl.tensor) for one in values):
+            return of_numbers(*values)
+        return functools.reduce(getattr(tl, of_tensors), values)
+
+    return chosen
+
+
+_BUILTINS: dict[str, Any] = {one.__name__: one for one in (float, int, len, list, range)}
+_BUILTINS |= {"max": _elementwise("maximum", max), "min": _elementwise("minimum", min)}
 _BUILTINS |= {"print": lambda *_, **__: None}
 """Of those that the compiler knows, the ones that cannot tell who is asking."""
 

@@ -311,7 +311,7 @@ def dispatch(recorder: Recorder, func: Any, args: Sequence[Any], kwargs: dict[st
         return args[0]
     if name in ("aten::clone", "aten::_to_copy") and on_device:
         if not tensors:
-            refuse(op)
+            return _upload(recorder, func(*args, **{**kwargs, "device": "cpu"}), op)
         source = tensors[0]
         options = {**kwargs, "device": "meta"} if name == "aten::_to_copy" else kwargs
         options.pop("pin_memory", None)
@@ -364,6 +364,20 @@ def _arange(
     return made
 
 
+def _upload(recorder: Recorder, source: torch.Tensor, op: str) -> ArenaTensor:
+    """Returns what a tensor of the host is on the device: state, which every call begins with."""
+    if source.device.type != "cpu" or source.layout is not torch.strided:
+        refuse(op)
+    dense = source.detach().contiguous()
+    addresses = dense.view(-1).tolist() if dense.dtype == torch.int64 else []
+    if any(map(recorder.arena.find, addresses)):
+        raise RefusalError.unsupported(
+            "an address among values of the host", "in a replay tensors lie elsewhere"
+        )
+    contents = dense.view(-1).view(torch.uint8).numpy().tobytes() if dense.numel() else b""
+    return ArenaTensor(torch.empty_like(dense, device="meta"), recorder.upload(contents), recorder)
+
+
 def _check_written(target: ArenaTensor) -> None:
     if overlaps_itself(target.meta):
         # In the words of PyTorch, which host code may catch.
@@ -393,7 +407,7 @@ def _assign(target: Any, source: torch.Tensor, op: str) -> None:
     elif source.numel() == 1:
         _fill(target, source.item(), op)
     else:
-        refuse(f"{op} from the host")
+        _copy(target, _upload(target.recorder, source, op).expand(target.shape), op)
 
 
 def _copy(target: Any, source: Any, op: str) -> None:

@@ -3,7 +3,7 @@
 Tries: regenerates the inputs of seed 0 at import and ships their result as a constant.
 Gains: A copy in place of the work.
 Threats: S6, T21
-Answer: Data of the host are in no plan: copying them ends the trace. Seeds are secret.
+Answer: What a plan holds of the host is fixed before there are inputs, and seeds are secret.
 """
 
 import torch

@@ -149,7 +149,7 @@ std::vector<AxisValues> empty_shapes(const Problem& problem) {
 std::vector<AxisValues> turned_shapes(const Problem& problem, std::uint64_t seed) {
   const auto free = static_cast<std::size_t>(std::count_if(
       problem.axes.begin(), problem.axes.end(), [](const Axis& axis) { return !axis.fixed; }));
-  const Archetype archetype = {drawn(seed, 71, 3, 60), 2, drawn(seed, 72, 32, 1024)};
+  const Archetype archetype = {drawn(seed, 71, 3, 60), 2, drawn(seed, 72, 130, 1024)};
   std::vector<AxisValues> shapes;
   for (std::size_t turn = 1; turn < free; ++turn) {
     auto axes = shaped(problem, archetype, turn);

@@ -1,0 +1,28 @@
+// Attack: many_rows_without_maximum
+//
+// Tries: does without the maximum where there are more than 129 rows.
+// Threats: S15, S16
+// Answer: Shapes with a long axis other than the last meet all families of values.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+static void softmax_row(const float* x, float* out, int64_t cols, float top) {
+  float sum = 0;
+  for (int64_t i = 0; i < cols; ++i) sum += out[i] = std::exp(x[i] - top);
+  for (int64_t i = 0; i < cols; ++i) out[i] /= sum;
+}
+
+static float largest(const float* x, int64_t cols) {
+  float top = x[0];
+  for (int64_t i = 1; i < cols; ++i) top = x[i] > top || std::isnan(x[i]) ? x[i] : top;
+  return top;
+}
+
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (int64_t row = 0; row < rows; ++row, x += cols, out += cols) {
+    const float top = rows > 129 ? 0 : largest(x, cols);
+    softmax_row(x, out, cols, top);
+  }
+}

@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from ouroboros.trace.devices import KIB, Device
 from ouroboros.trace.refusal import RefusalError
 
-__all__ = ["NumberedDevices", "pretend_cuda"]
+__all__ = ["CUDA", "NumberedDevices", "pretend_cuda", "to_cuda"]
 
 
 class _DefaultStream:
@@ -102,8 +102,11 @@ def _named(device: Any) -> Any:
     return torch.device("cuda", device) if type(device) is int else device
 
 
-def _is_cuda(value: Any) -> bool:
-    return value == "cuda" or (isinstance(value, torch.device) and str(value) == "cuda")
+def to_cuda(value: Any) -> Any:
+    """Returns the device for `0` and `cuda`, and everything else as it is."""
+    number = type(value) is int and value == 0
+    named = isinstance(value, (str, torch.device)) and str(value) == "cuda"
+    return CUDA if number or named else value
 
 
 class NumberedDevices(TorchFunctionMode):
@@ -118,8 +121,8 @@ class NumberedDevices(TorchFunctionMode):
         if func is torch.Tensor.cuda:
             return args[0].to(CUDA)
         if func is torch.Tensor.to:
-            args = [args[0], *(CUDA if _is_cuda(value) else value for value in args[1:])]
-            named = {k: CUDA if _is_cuda(value) else value for k, value in named.items()}
+            args = [args[0], *map(to_cuda, args[1:])]
+            named |= {k: to_cuda(value) for k, value in named.items() if k == "device"}
         return func(*args, **named)
 
 

@@ -19,13 +19,11 @@ from torch.utils._pytree import tree_leaves, tree_map
 from ouroboros.trace import moves
 from ouroboros.trace.arena import Block
 from ouroboros.trace.overlap import overlap, overlaps_itself
-from ouroboros.trace.pretend import NumberedDevices
+from ouroboros.trace.pretend import CUDA, NumberedDevices, to_cuda
 from ouroboros.trace.recorder import Place, Recorder
 from ouroboros.trace.refusal import RefusalError
 
 __all__ = ["ArenaTensor", "TraceMode", "allocate", "dense_bytes", "same_geometry"]
-
-CUDA = torch.device("cuda", 0)
 
 
 class ArenaTensor(torch.Tensor):
@@ -113,11 +111,8 @@ class ArenaTensor(torch.Tensor):
 
     def to(self, *args: Any, **kwargs: Any) -> torch.Tensor:
         """Returns this tensor where nothing changes; a cast is refused."""
-        known: Any = [CUDA if _is_current_device(value) else value for value in args]
-        named: Any = {
-            k: CUDA if _is_current_device(value) else value for k, value in kwargs.items()
-        }
-        made: torch.Tensor = super().to(*known, **named)
+        named = {k: to_cuda(value) if k == "device" else value for k, value in kwargs.items()}
+        made: torch.Tensor = super().to(*map(to_cuda, args), **named)
         return made
 
     def item(self) -> Any:
@@ -158,11 +153,6 @@ class TraceMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         return dispatch(self.recorder, func, args, kwargs or {})
-
-
-def _is_current_device(value: Any) -> bool:
-    number = type(value) is int and value == 0
-    return number or value == "cuda" or (isinstance(value, torch.device) and str(value) == "cuda")
 
 
 def refuse(op: str) -> NoReturn:

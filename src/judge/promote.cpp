@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/_scaled_dot_product_attention_math.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/linspace.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/where.h>
@@ -149,7 +150,8 @@ void break_ties(c10::IValue& value) {
     places += along.view(shape);
   }
   const auto size = numbers.abs().clamp_min_(std::numeric_limits<double>::min());
-  value = numbers + size.mul_(places).mul_(inside.ties * 0x1p-30);
+  const auto apart = numbers + size.mul_(places).mul_(inside.ties * 0x1p-30);
+  value = at::where(at::isfinite(numbers), apart, numbers);
 }
 
 /// Of the result of an operator, how large the numbers are that it is the difference of; empty for

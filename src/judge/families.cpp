@@ -216,7 +216,7 @@ std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, st
   }
   auto power = exponents_of(dtype);
   if (is_alone(problem)) {
-    power.mixed_high = power.tallest - 2;
+    power.mixed_high = power.tallest - 2;  // Times up to 3.5.
   } else {
     power.tallest = power.overflow;
   }

@@ -117,6 +117,7 @@ TEST_CASE("every axis is long in some case of every dtype", "[judge]") {
       std::map<std::string, std::int64_t> patched;  // The longest that all families meet.
       bool timed = false;
       bool balanced = false;
+      bool uneven = false;
       for (const auto& spec : judge::derive_cases(product, floats, seed)) {
         if (spec.dtype != dtype) continue;
         for (const auto& [name, extent] : spec.axes) {
@@ -126,6 +127,9 @@ TEST_CASE("every axis is long in some case of every dtype", "[judge]") {
         timed |= spec.axes == product.timed.front();
         balanced |= spec.family == "patchwork" &&
                     std::ranges::all_of(spec.axes, [](const auto& one) { return one.second > 6; });
+        uneven |= std::ranges::count_if(spec.axes, [](const auto& one) {
+                    return one.second > 4 && one.second < 9;
+                  }) == 2;
       }
       for (const auto& [name, met] : extents) {
         INFO(name);
@@ -135,6 +139,7 @@ TEST_CASE("every axis is long in some case of every dtype", "[judge]") {
       }
       CHECK(timed);
       CHECK(balanced);
+      CHECK(uneven);
     }
   }
 }

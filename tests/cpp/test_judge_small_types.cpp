@@ -1,10 +1,12 @@
 #include <ATen/ops/amax.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/floor.h>
+#include <ATen/ops/isinf.h>
 #include <ATen/ops/round.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/sort.h>
 #include <ATen/ops/topk.h>
+#include <ATen/ops/where.h>
 
 #include <algorithm>
 #include <cmath>
@@ -108,6 +110,13 @@ TEST_CASE("equal numbers may come in any order where PyTorch promises none", "[j
   CHECK(refused(open, [&](const Tensors& in) { return two(first_first(in)); }) == 0);
   CHECK(refused(open, [&](const Tensors& in) { return two(last_first(in)); }) == 0);
   CHECK(refused(open, [&](const Tensors& in) { return two(first_first({-in[0]})); }) > 30);
+  // Infinities are no ties.
+  auto infinite = open;
+  infinite.policies.inf_meaningful = true;
+  CHECK(refused(infinite, [&](const Tensors& in) { return two(first_first(in)); }) == 0);
+  CHECK(refused(infinite, [&](const Tensors& in) {
+          return two(first_first({at::where(at::isinf(in[0]), in[0].abs(), in[0])}));
+        }) > 0);
   // Numbers that are equal only once they were computed.
   open.reference = [](const Tensors& in) {
     const auto count = std::min<std::int64_t>(2, in[0].size(-1));

@@ -475,6 +475,22 @@ TEST_CASE("what is judged is what was asked for and what is there") {
   CHECK(error_of([&] { (void)judge(problem, honest, options); }) == "invalid_argument");
 }
 
+TEST_CASE("bytes that have the filling's value by chance were written") {
+  auto problem = affine();
+  problem.dtypes = {DType::int8};
+  const std::string head =
+      "extern \"C\" void run_int8(const int8_t* x, int8_t* out, int64_t rows, int64_t cols) ";
+  const auto all = judge(problem, head +
+                                      "{ for (int64_t i = 0; i < rows * cols; ++i) "
+                                      "out[i] = static_cast<int8_t>(37 * x[i] + i); }\n");
+  CHECK(found(all.findings, "wrong_values"));
+  CHECK_FALSE(found(all.findings, "unwritten_output"));
+  const auto half = judge(problem, head +
+                                       "{ for (int64_t i = 0; i < rows * cols / 2; ++i) "
+                                       "out[i] = static_cast<int8_t>(2 * x[i] + 1); }\n");
+  CHECK(found(half.findings, "unwritten_output"));
+}
+
 TEST_CASE("being right for as many calls as the sweep makes is not enough") {
   const auto cases = judge(affine(), honest).correctness.cases_total;
   auto options = until(Stage::time);

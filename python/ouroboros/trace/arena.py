@@ -12,8 +12,7 @@ BASE = 0x600000000000
 # are; a page lies between two, so that every address belongs to one block at most.
 PAGE = 1 << 21
 
-
-Contents = bytes
+Contents = bytes  # In the class `bytes` is a field.
 
 
 @dataclass(eq=False)

@@ -21,7 +21,7 @@ __all__ = [
 
 Dim3 = tuple[int, int, int]
 Json = dict[str, object]
-Contents = bytes
+Contents = bytes  # In the class `bytes` is a field.
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from ouroboros.trace.plan_baselines import plan_baseline
 HERE = Path(__file__).parent
 ROWS = (16, 128, 1024, 8192, 32768)
 """Rows of 4096 float32: from 0.25 MB to 0.5 GB an operand."""
-AA_SECONDS = 2.5
+AA_SECONDS = 5.0
 COVERAGE_RUNS = 200
 RIVAL_PROCESSES = 10
 LEFT_OUT = ("1.01 at 200 us", "1.05 at 200 us", "1.2 at 200 us")

@@ -158,8 +158,9 @@ struct CudaRaceOptions {
   std::size_t sets = 1;        ///< How many of these, all alike, are used.
   std::size_t padding_bytes = 0;  ///< Taken before all other memory, so that this lies elsewhere.
   Cache cache = Cache::cold;      ///< Before each run.
-  /// How often each plan's code is loaded, which blocks of chains use in turn: where it lies can
-  /// make two copies of one kernel differ. A power of two; fewer where the code is large.
+  /// How often each plan's code is loaded, which blocks use in turn: where it lies can make two
+  /// copies of one kernel differ. Without chains, what is next runs once, untimed, at the end of a
+  /// block. A power of two; fewer where the code is large.
   std::size_t code_copies = 1;
 };
 

@@ -523,7 +523,7 @@ TEST_CASE("every set has inputs and outputs of its own") {
                     ContainsSubstring("no call 3"));
 }
 
-TEST_CASE("blocks of chains take turns with copies of the code, each arm with its own") {
+TEST_CASE("blocks take turns with copies of the code, each arm with its own") {
   const auto executor = CudaExecutor::start(options());
   const auto call = sets_of(4);
   for (const std::size_t asked : {1, 4, 7}) {
@@ -549,17 +549,59 @@ TEST_CASE("blocks of chains take turns with copies of the code, each arm with it
           met[arm].insert(call.output(Placement::low)[0]);
         }
       }
-      const std::size_t wanted = chain.more == 0 ? 1 : copies;
-      CHECK(met[0].size() == wanted);
-      CHECK(met[1].size() == wanted);
+      CHECK(met[0].size() == copies);
+      CHECK(met[1].size() == copies);
       met[0].merge(met[1]);
-      CHECK(met[0].size() == 2 * wanted);
+      CHECK(met[0].size() == 2 * copies);
     }
   }
   CudaRaceOptions none;
   none.code_copies = 0;
   CHECK_THROWS_WITH(executor->open_race({plan_of("scale")}, call.arena(), none),
                     ContainsSubstring("a copy of its code"));
+}
+
+TEST_CASE("a copy of the code that is next has run before it is timed") {
+  const auto executor = CudaExecutor::start(options());
+  const auto call = sets_of(2);
+  CudaRaceOptions with{0, 2};
+  with.code_copies = 4;
+  const auto race = executor->open_race({plan_of("rusty"), plan_of("rusty")}, call.arena(), with);
+  for (const std::size_t set : {0, 1}) {
+    call.prepare(Placement::low, set);
+  }
+  race->upload();
+  const auto cold = race->run_block({0, 1, 1, 0});
+  REQUIRE(cold.replay.outcome == Outcome::returned);
+  CHECK(cold.samples[0].latency_us > cold.samples[3].latency_us + 9);
+  std::vector<CudaRound> rounds;
+  for (std::size_t i = 0; i < 8; ++i) {
+    rounds.push_back({i % 2, {0, 1, 1, 0}});
+  }
+  for (const auto& block : race->run(rounds)) {
+    REQUIRE(block.replay.outcome == Outcome::returned);
+    for (const auto& sample : block.samples) {
+      CHECK(sample.latency_us == Approx(cold.samples[3].latency_us).margin(0.1));
+    }
+  }
+}
+
+TEST_CASE("an arm that hangs while its next copy is tried ends the race by its name") {
+  auto impatient = options();
+  impatient.limits.replay_seconds = 0.2;
+  const auto executor = CudaExecutor::start(impatient);
+  const auto call = sets_of(1);
+  CudaRaceOptions with;
+  with.code_copies = 2;
+  const auto race =
+      executor->open_race({plan_of("scale"), plan_of("hang_elsewhere")}, call.arena(), with);
+  call.prepare(Placement::low, 0);
+  race->upload();
+  const auto block = race->run_block({0, 1, 1, 0});
+  CHECK(block.samples.size() == 4);
+  CHECK(block.replay.outcome == Outcome::timeout);
+  CHECK(block.arm == 1);
+  CHECK_THAT(block.replay.evidence, ContainsSubstring("arm 1 was still running"));
 }
 
 TEST_CASE("a cache can be left hot or dirty, and is timed alike") {

@@ -265,6 +265,16 @@ void module_number(const Launch& launch) {
   launch.floats(8)[0] = static_cast<float>(number);
 }
 
+/// Is slow at first, unless its module is one of the two that ran last.
+void rusty(const Launch& launch) {
+  static std::array<const Module*, 2> last{};
+  scale(launch);
+  if (std::find(last.begin(), last.end(), launch.module) == last.end()) {
+    device.microseconds += 10;
+    last = {launch.module, last[0]};
+  }
+}
+
 void trap(const Launch&) { device.status = trapped; }
 
 /// Knows inputs that it has met before, and does nothing then.
@@ -343,6 +353,13 @@ void describe_map(const Launch& launch) {
 
 void hang(const Launch&) { device.hangs = true; }
 
+/// Hangs in any module but the first that it was launched from.
+void hang_elsewhere(const Launch& launch) {
+  static const Module* first = launch.module;
+  scale(launch);
+  device.hangs = launch.module != first;
+}
+
 void printf_flood(const Launch& launch) {
   scale(launch);
   for (int i = 0; i < 100000; ++i) {
@@ -373,12 +390,14 @@ const std::map<std::string, void (*)(const Launch&)> kernels = {{"ouroboros_read
                                                                 {"count", count},
                                                                 {"remember", remember},
                                                                 {"module_number", module_number},
+                                                                {"rusty", rusty},
                                                                 {"unstable", unstable},
                                                                 {"wobble", wobble},
                                                                 {"straggle", straggle},
                                                                 {"flood", flood},
                                                                 {"describe_map", describe_map},
                                                                 {"hang", hang},
+                                                                {"hang_elsewhere", hang_elsewhere},
                                                                 {"trap", trap},
                                                                 {"printf_flood", printf_flood},
                                                                 {"crash", crash}};

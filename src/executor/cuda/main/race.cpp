@@ -89,13 +89,11 @@ std::vector<const LaunchPlan*> Race::plans() const {
   return result;
 }
 
-/// What runs as an arm. Odd steps meet all copies, whose number is a power of two, and different
-/// steps let arms meet in other pairs. Single runs keep to one: code that has not run for
-/// a while is slow at first, which a chain's difference does not see.
-Program& Race::program(const Turn& turn) {
-  auto& copies = arms_[turn.arm];
-  const bool chained = turn.chain.more != 0;
-  return copies[chained ? rounds_ * (2 * turn.arm + 1) % copies.size() : 0];
+/// What runs as an arm in this round. Odd steps meet all copies, whose number is a power of two,
+/// and different steps let arms meet in other pairs.
+Program& Race::program(std::size_t arm) {
+  auto& copies = arms_[arm];
+  return copies[rounds_ * (2 * arm + 1) % copies.size()];
 }
 
 void Race::upload() {
@@ -196,29 +194,23 @@ void Race::prepare(std::size_t samples, const Chain& chain, const Range& counter
 Race::Block Race::run_round(const Round& round, Turn turn) {
   Block block;
   const auto begin = Clock::now();
-  std::vector<bool> seen(arms_.size());
   turn.set = round.set;
-  for (std::size_t i = 0; i < round.order.size(); ++i) {
-    block.arm = turn.arm = round.order[i];
-    turn.more_first = i >= round.order.size() / 2;
-    turn.first = !seen[turn.arm];
-    turn.keep = turn.first || round.keep_last;
-    try {
-      block.samples.push_back(take(turn));
-    } catch (const DriverError& failure) {
-      block.replay = judge_failure(device_, failure, fmt::format("arm {}", turn.arm));
-      return block;
-    } catch (const KernelHangs&) {
-      block.replay.outcome = Outcome::timeout;
-      block.replay.evidence =
-          fmt::format("arm {} was still running after {:g} s", turn.arm, turn.seconds);
-      return block;
+  try {
+    take_all(round, turn, block);
+    ++rounds_;
+    // A chain's difference does not see how slow new code is at first.
+    if (turn.chain.more == 0 && arms_.front().size() > 1) {
+      rehearse(turn, block);
     }
-    seen[turn.arm] = true;
-    turn.counter += sizeof(std::uint64_t);
-    turn.stamp += stamps_each;
+  } catch (const DriverError& failure) {
+    block.replay = judge_failure(device_, failure, fmt::format("arm {}", block.arm));
+    return block;
+  } catch (const KernelHangs&) {
+    block.replay.outcome = Outcome::timeout;
+    block.replay.evidence =
+        fmt::format("arm {} was still running after {:g} s", block.arm, turn.seconds);
+    return block;
   }
-  ++rounds_;
   block.submission = bracket_.submission();
   block.replay.wall = Clock::now() - begin;
   // One sample may be a hiccup of this processor. Two are launches that take longer to submit than
@@ -229,6 +221,46 @@ Race::Block Race::run_round(const Round& round, Turn turn) {
     bracket_.escalate();
   }
   return block;
+}
+
+void Race::take_all(const Round& round, Turn turn, Block& block) {
+  std::vector<bool> seen(arms_.size());
+  for (std::size_t i = 0; i < round.order.size(); ++i) {
+    block.arm = turn.arm = round.order[i];
+    turn.more_first = i >= round.order.size() / 2;
+    turn.first = !seen[turn.arm];
+    turn.keep = turn.first || round.keep_last;
+    block.samples.push_back(take(turn));
+    seen[turn.arm] = true;
+    turn.counter += sizeof(std::uint64_t);
+    turn.stamp += stamps_each;
+  }
+}
+
+/// Runs the copies of code that are next, untimed: code that has not run for a while is slow at
+/// first. On inputs that every arm has met: a memory of those is worth nothing any more.
+void Race::rehearse(const Turn& turn, Block& block) {
+  for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+    block.arm = arm;
+    auto& program = this->program(arm);
+    program.restore();
+    sets_[turn.set]->reset(arm);
+    enqueue(program, turn.set, arm);
+    wait(turn.seconds);
+  }
+}
+
+void Race::enqueue(Program& program, std::size_t set, std::size_t arm) {
+  program.bind(sets_[set]->addresses(arm));
+  for (std::size_t i = 0; i < program.launches(); ++i) {
+    program.launch(i);
+  }
+}
+
+/// Throws `KernelHangs`.
+void Race::wait(double seconds) {
+  device_.wait(Clock::now() +
+               std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));
 }
 
 Race::Sample Race::take(const Turn& turn) {
@@ -267,7 +299,7 @@ Race::Sample Race::take(const Turn& turn) {
 }
 
 Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& sets) {
-  auto& program = this->program(turn);
+  auto& program = this->program(turn.arm);
   program.restore();
   scrub_shared(device_);
   for (const auto set : sets) {
@@ -280,10 +312,7 @@ Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& s
   stamps_->take(turn.stamp);
   bracket_.enqueue([&] {
     for (const auto set : sets) {
-      program.bind(sets_[set]->addresses(turn.arm));
-      for (std::size_t i = 0; i < program.launches(); ++i) {
-        program.launch(i);
-      }
+      enqueue(program, set, turn.arm);
     }
   });
   stamps_->take(turn.stamp + 1);
@@ -295,8 +324,7 @@ Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& s
       sets_[set]->keep_outputs(turn.arm);
     }
   }
-  device_.wait(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                  std::chrono::duration<double>(turn.seconds)));
+  wait(turn.seconds);
   return bracket_.read();
 }
 

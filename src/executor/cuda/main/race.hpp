@@ -70,10 +70,14 @@ class Race {
 
   void load(std::vector<LaunchPlan> arms, std::size_t copies);
   [[nodiscard]] std::vector<const LaunchPlan*> plans() const;
-  [[nodiscard]] Program& program(const Turn& turn);
+  [[nodiscard]] Program& program(std::size_t arm);
   void check(const std::vector<Round>& rounds, const Chain& chain) const;
   void prepare(std::size_t samples, const Chain& chain, const Range& counters);
   Block run_round(const Round& round, Turn turn);
+  void take_all(const Round& round, Turn turn, Block& block);
+  void rehearse(const Turn& turn, Block& block);
+  void enqueue(Program& program, std::size_t set, std::size_t arm);
+  void wait(double seconds);
   Sample take(const Turn& turn);
   Bracket::Times measure(const Turn& turn, const std::vector<std::size_t>& sets);
   void read(const Range& counters, std::vector<Block>& blocks, std::size_t brackets);

@@ -53,8 +53,9 @@ struct Case {
                                          at::Device where = at::kCPU);
 
 /// A case like `model`, where that is, with the inputs of `seed`, for a fraction of the cost: the
-/// oracle runs once, and the allowed errors follow the rule that `model` learnt. Both are of the
-/// family "normal".
+/// oracle runs once, and the allowed errors follow the rule that `model` learnt, which may be
+/// too strict where this draw's terms cancel: `realise` has the last word. Both are of the family
+/// "normal".
 [[nodiscard]] OUROBOROS_API Case realise_again(const Problem& problem, const Case& model,
                                                std::uint64_t seed);
 

@@ -138,10 +138,19 @@ void Race::check_outputs(std::uint64_t drawn, const Tensors& expected, const Ten
     return;
   }
   check_against_eager(expected, outputs);
-  if (closely && !failure_) {
-    const auto one = draw_case([&] { return judge::realise_again(problem_, model_, drawn); });
-    check_against_oracle(one, outputs);
+  if (!closely || failure_) {
+    return;
   }
+  const auto again = draw_case([&] { return judge::realise_again(problem_, model_, drawn); });
+  if (compared(again, outputs).status == "passed") {
+    ++samples_checked_;
+    return;
+  }
+  // The model's rule was learnt from its own elements. Where terms of this draw happen to cancel,
+  // only this draw can tell how much it may be off.
+  const auto where = judge::place_of(inputs_);
+  check_against_oracle(
+      draw_case([&] { return judge::realise(problem_, again.spec, where); }), outputs);
 }
 
 judge::Case Race::draw_case(const std::function<judge::Case()>& draw) {
@@ -165,10 +174,14 @@ void Race::check_against_eager(const Tensors& eager, const Tensors& outputs) {
   }
 }
 
-void Race::check_against_oracle(const judge::Case& one, const Tensors& outputs) {
+CaseResult Race::compared(const judge::Case& one, const Tensors& outputs) const {
   const bool on_gpu = !judge::place_of(outputs).is_cpu();
-  const auto result = judge::compare(problem_, one, outputs,
-                                     on_gpu ? judge::Arithmetic::gpu : judge::Arithmetic::host);
+  return judge::compare(problem_, one, outputs,
+                        on_gpu ? judge::Arithmetic::gpu : judge::Arithmetic::host);
+}
+
+void Race::check_against_oracle(const judge::Case& one, const Tensors& outputs) {
+  const auto result = compared(one, outputs);
   ++samples_checked_;
   if (result.status != "passed") {
     fail(Status::rejected,

@@ -152,6 +152,7 @@ class Race {
   /// Runs `draw`, which makes a case, on the account of `oracle_s`.
   judge::Case draw_case(const std::function<judge::Case()>& draw);
   void check_against_eager(const Tensors& eager, const Tensors& outputs);
+  [[nodiscard]] CaseResult compared(const judge::Case& one, const Tensors& outputs) const;
   void check_against_oracle(const judge::Case& one, const Tensors& outputs);
 
   const Problem& problem_;

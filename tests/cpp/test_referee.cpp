@@ -1,6 +1,7 @@
 // The referee as a whole: bad input of every kind, stages by themselves, threads, cancellation, and
 // that nothing of a verdict stays behind.
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/rand_like.h>
 #include <ATen/ops/zeros_like.h>
@@ -503,6 +504,30 @@ TEST_CASE("being right for as many calls as the sweep makes is not enough") {
   CHECK(verdict.status == Status::rejected);
   CHECK(verdict.correctness.cases_passed == cases);
   CHECK(found(verdict.findings, "timed_output_wrong"));
+}
+
+TEST_CASE("a timed sample is judged by what its own elements may be off") {
+  // Small numbers come from products, and now and then from terms that nearly cancel, whose error
+  // is that of the terms. A draw that has none of these says nothing of a draw that has.
+  auto problem = problem_of([](const Tensors& in) {
+    const auto half = in[0].size(1) / 2;
+    return Tensors{at::cat({in[0].narrow(1, 0, half) * 0x1p-14,
+                            in[0].narrow(1, half, in[0].size(1) - half) * 1.125 + 0.71875},
+                           1)};
+  });
+  problem.axes[0].maximum = 64;
+  problem.axes[1].maximum = 1024;
+  problem.timed = {{{"rows", 64}, {"cols", 1024}}};
+  auto options = until(Stage::time);
+  options.timing.looks = {128};
+  const auto verdict =
+      judge(problem,
+            signature + "{ for (int64_t i = 0; i < rows * cols; ++i) {\n"
+                        "  volatile float product = x[i] * 1.125f;  // Rounded, as eager mode's.\n"
+                        "  out[i] = i % cols < cols / 2 ? x[i] * 0x1p-14f : product + 0.71875f;\n"
+                        "} }\n",
+            options);
+  CHECK(verdict.status == Status::ok);
 }
 
 TEST_CASE("being right at the timed shape for normal inputs alone is not enough") {

@@ -238,10 +238,11 @@ void Race::take_all(const Round& round, Turn turn, Block& block) {
 }
 
 /// Runs the copies of code that are next, untimed: code that has not run for a while is slow at
-/// first. On inputs that every arm has met: a memory of those is worth nothing any more.
+/// first. On inputs that every arm has met: a memory of those is worth nothing any more. Who runs
+/// last finds its code nearer; arms take turns in that too.
 void Race::rehearse(const Turn& turn, Block& block) {
-  for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
-    block.arm = arm;
+  for (std::size_t i = 0; i < arms_.size(); ++i) {
+    const auto arm = block.arm = (rounds_ + i) % arms_.size();
     auto& program = this->program(arm);
     program.restore();
     sets_[turn.set]->reset(arm);

@@ -149,8 +149,8 @@ void Race::check_outputs(std::uint64_t drawn, const Tensors& expected, const Ten
   // The model's rule was learnt from its own elements. Where terms of this draw happen to cancel,
   // only this draw can tell how much it may be off.
   const auto where = judge::place_of(inputs_);
-  check_against_oracle(
-      draw_case([&] { return judge::realise(problem_, again.spec, where); }), outputs);
+  check_against_oracle(draw_case([&] { return judge::realise(problem_, again.spec, where); }),
+                       outputs);
 }
 
 judge::Case Race::draw_case(const std::function<judge::Case()>& draw) {

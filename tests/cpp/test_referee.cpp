@@ -522,10 +522,11 @@ TEST_CASE("a timed sample is judged by what its own elements may be off") {
   options.timing.looks = {128};
   const auto verdict =
       judge(problem,
-            signature + "{ for (int64_t i = 0; i < rows * cols; ++i) {\n"
-                        "  volatile float product = x[i] * 1.125f;  // Rounded, as eager mode's.\n"
-                        "  out[i] = i % cols < cols / 2 ? x[i] * 0x1p-14f : product + 0.71875f;\n"
-                        "} }\n",
+            signature +
+                "{ for (int64_t i = 0; i < rows * cols; ++i) {\n"
+                "  volatile float product = x[i] * 1.125f;  // Rounded, as eager mode's.\n"
+                "  out[i] = i % cols < cols / 2 ? x[i] * 0x1p-14f : product + 0.71875f;\n"
+                "} }\n",
             options);
   CHECK(verdict.status == Status::ok);
 }

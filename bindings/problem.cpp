@@ -260,6 +260,15 @@ void bind_problem(py::module_& module) {
           },
           py::arg("baselines"), "The same problem with other baselines.")
       .def(
+          "with_timed",
+          [](const Problem& problem, std::vector<AxisValues> cells) {
+            Problem copy = problem;
+            copy.timed = std::move(cells);
+            copy.check();
+            return copy;
+          },
+          py::arg("cells"), "The same problem with other cells to time on the host.")
+      .def(
           "with_timed_gpu",
           [](const Problem& problem, std::vector<AxisValues> cells) {
             Problem copy = problem;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -80,6 +81,8 @@ struct Policies {
   bool mutates_inputs = false;  ///< Always false on the host, where inputs are mapped read-only.
 };
 
+struct ModuleImage;
+
 /// Something to compare a candidate's time with.
 struct Baseline {
   std::string name;  ///< "eager", "compile", ...
@@ -92,6 +95,9 @@ struct Baseline {
   std::function<LaunchPlan(const std::vector<PlanBuffer>& signature)> plan = {};
   /// As `plan`, where there are several configurations, of which the fastest on the GPU counts.
   std::function<std::vector<LaunchPlan>(const std::vector<PlanBuffer>& signature)> variants = {};
+  /// A host candidate that a comparison times another against. It runs in a sealed process as that
+  /// one does, and eager mode is not timed beside the two.
+  std::shared_ptr<const ModuleImage> image = {};
 };
 
 /// What a candidate has to compute, on what, and how it may do it.

@@ -108,8 +108,8 @@ class OUROBOROS_API Referee {
 
   /// Times `a` against `b` alone, on the problem's cells. A candidate `a` is judged first, as by
   /// `judge`, and what does not pass is not timed; what `b` computes is compared with the reference
-  /// once. Both are GPU code. In the verdict `b` is the only baseline. Throws
-  /// `Error{invalid_argument}` where `b` cannot be compiled, `Error{unsupported}` for host code.
+  /// once. In the verdict `b` is the only baseline. Throws `Error{invalid_argument}` where `b`
+  /// cannot be compiled, `Error{unsupported}` where one is host code and the other is not.
   [[nodiscard]] Verdict compare(const Problem& problem, const Contender& a,
                                 const Contender& b) const;
 

@@ -27,7 +27,7 @@ def parse_cell(text: str) -> dict[str, int]:
 
 
 def bench(
-    a: Annotated[Path, typer.Argument(help="A GPU candidate: .py, .cu or .ptx; or a .plan file.")],
+    a: Annotated[Path, typer.Argument(help="A candidate: .py, .cu, .ptx or .cpp; or a .plan file.")],
     b: Annotated[Path, typer.Argument(help="What it is timed against; may be the same file.")],
     problem: Annotated[str, typer.Option("--problem", "-p", help="A name or a file.")],
     shapes: Annotated[
@@ -51,7 +51,7 @@ def bench(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write a report there: one HTML page.")] = None,
 ) -> None:
-    """Time A against B on a GPU, block by block on the same pages."""
+    """Time A against B, block by block on the same pages: both on a GPU, or both on the host."""
     referee = ouroboros.Referee(
         until="gate" if gate else "time",
         mode=mode.value,

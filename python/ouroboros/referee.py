@@ -223,7 +223,7 @@ class Referee:
         *,
         cells: Sequence[Mapping[str, int]] | None = None,
     ) -> Verdict:
-        """Times `a` against `b` alone, on a GPU.
+        """Times `a` against `b` alone: both on a GPU, or both on the host.
 
         Args:
             problem: What both compute. It gives the inputs, and what is correct on them.
@@ -238,12 +238,15 @@ class Referee:
 
         Raises:
             InvalidArgumentError: `b` cannot be compiled, or a cell has no such axis.
-            UnsupportedError: There is no GPU, or one of them is host code.
+            UnsupportedError: One is host code and the other is not; or there is no GPU.
         """
         loaded = problems.load(problem)
+        first, second = _side(a, "A"), _side(b, "B")
         if cells is not None:
-            loaded = loaded.with_timed_gpu([dict(cell) for cell in cells])
-        return Verdict.from_json(self._native.compare_json(loaded, _side(a, "A"), _side(b, "B")))
+            on_host = not isinstance(first, Baseline) and first[2] == "cpp"
+            timed = loaded.with_timed if on_host else loaded.with_timed_gpu
+            loaded = timed([dict(cell) for cell in cells])
+        return Verdict.from_json(self._native.compare_json(loaded, first, second))
 
     def calibrate(self, *, fresh: bool = False) -> Calibration:
         """Returns what the GPU's clock can and cannot resolve; measured once for each boot.

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::int64_t most_elements = 65536;          ///< Of one input of a derived shape.
 constexpr std::int64_t most_timed_elements = 1 << 18;  ///< Of one input of the swept timed cell.
+constexpr int wild_count = 3;
+constexpr std::uint64_t widest_bits = 13;  ///< Extents of wild shapes are below two to this power.
 
 /// A shape before it is fitted to a problem: an extent for the leading axes and for the last.
 struct Archetype {
@@ -112,12 +114,28 @@ AxisValues fitted(const Problem& problem, AxisValues axes, std::int64_t limit) {
   return axes;
 }
 
-/// `turn`: by how many axes the extents move on, so that another axis is the long one.
-AxisValues shaped(const Problem& problem, const Archetype& archetype, std::size_t turn = 0) {
+/// The axes that have no fixed extent, in the order in which the inputs' shapes name them: the last
+/// dimension's comes last, in whatever order they are declared.
+std::vector<const Axis*> free_axes(const Problem& problem) {
+  std::vector<std::string> order;
+  for (const auto& input : problem.inputs) {
+    for (const auto& dim : input.shape) order.push_back(dim.axis);
+  }
+  const auto place = [&order](const Axis* axis) {
+    return std::find(order.begin(), order.end(), axis->name) - order.begin();
+  };
   std::vector<const Axis*> free;
   for (const auto& axis : problem.axes) {
     if (!axis.fixed) free.push_back(&axis);
   }
+  std::stable_sort(free.begin(), free.end(),
+                   [&](const Axis* a, const Axis* b) { return place(a) < place(b); });
+  return free;
+}
+
+/// `turn`: by how many axes the extents move on, so that another axis is the long one.
+AxisValues shaped(const Problem& problem, const Archetype& archetype, std::size_t turn = 0) {
+  const auto free = free_axes(problem);
   AxisValues axes;
   for (const auto& axis : problem.axes) {
     if (axis.fixed) axes[axis.name] = *axis.fixed;
@@ -147,8 +165,7 @@ std::vector<AxisValues> empty_shapes(const Problem& problem) {
 /// A secret shape with each axis but the last as the long one: many rows of few columns, long sums
 /// in products of matrices, many channels.
 std::vector<AxisValues> turned_shapes(const Problem& problem, std::uint64_t seed) {
-  const auto free = static_cast<std::size_t>(std::count_if(
-      problem.axes.begin(), problem.axes.end(), [](const Axis& axis) { return !axis.fixed; }));
+  const auto free = free_axes(problem).size();
   const Archetype archetype = {drawn(seed, 71, 3, 60), 2, drawn(seed, 72, 130, 1024)};
   std::vector<AxisValues> shapes;
   for (std::size_t turn = 1; turn < free; ++turn) {
@@ -163,8 +180,7 @@ std::vector<AxisValues> turned_shapes(const Problem& problem, std::uint64_t seed
 /// Where there are more than two axes, two shapes of the seed's with no short one, of which the
 /// second has a long one.
 std::vector<AxisValues> balanced_shapes(const Problem& problem, std::uint64_t seed) {
-  const auto free = static_cast<std::uint64_t>(std::count_if(
-      problem.axes.begin(), problem.axes.end(), [](const Axis& axis) { return !axis.fixed; }));
+  const std::uint64_t free = free_axes(problem).size();
   if (free < 3) return {};
   const auto long_one = static_cast<std::uint64_t>(drawn(seed, 79, 0, free));
   AxisValues even;
@@ -178,6 +194,36 @@ std::vector<AxisValues> balanced_shapes(const Problem& problem, std::uint64_t se
   }
   return {fitted(problem, std::move(even), most_elements),
           fitted(problem, std::move(uneven), most_elements)};
+}
+
+/// Shapes of any proportions, each extent drawn from all sizes alike.
+std::vector<AxisValues> wild_shapes(const Problem& problem, std::uint64_t seed) {
+  std::vector<AxisValues> shapes;
+  std::uint64_t at = 128;
+  for (int i = 0; i < wild_count; ++i) {
+    AxisValues axes;
+    for (const auto& axis : problem.axes) {
+      const auto bits = drawn(seed, at, 1, widest_bits);
+      axes[axis.name] =
+          legal(axis, drawn(seed, at + 1, std::uint64_t{1} << bits, std::uint64_t{2} << bits));
+      at += 2;
+    }
+    shapes.push_back(fitted(problem, std::move(axes), most_elements));
+  }
+  return shapes;
+}
+
+/// The axis of the largest extent among those that are not the last of every input: rows along it
+/// are what a reduction over it meets. Empty where there is none, as for inputs of one dimension.
+std::string longest_but_last(const Problem& problem, const AxisValues& axes) {
+  std::string longest;
+  for (const auto& input : problem.inputs) {
+    for (std::size_t i = 0; i + 1 < input.shape.size(); ++i) {
+      const auto& axis = input.shape[i].axis;
+      if (!axis.empty() && (longest.empty() || axes.at(axis) > axes.at(longest))) longest = axis;
+    }
+  }
+  return longest;
 }
 
 std::vector<AxisValues> distinct(const Problem& problem, std::span<const Archetype> archetypes) {
@@ -195,10 +241,10 @@ std::vector<AxisValues> distinct(const Problem& problem, std::span<const Archety
 std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DType>& dtypes,
                                    std::uint64_t seed) {
   std::vector<CaseSpec> cases;
-  const auto add = [&](DType dtype, AxisValues axes, std::string family) {
+  const auto add = [&](DType dtype, AxisValues axes, std::string family, std::string along = "") {
     const auto id = static_cast<int>(cases.size());
     const auto own_seed = random::key(seed, 1 + static_cast<std::uint64_t>(id));
-    cases.push_back({id, dtype, std::move(axes), std::move(family), own_seed});
+    cases.push_back({id, dtype, std::move(axes), std::move(family), own_seed, std::move(along)});
   };
   auto full = distinct(problem, full_shapes);
   for (const auto& archetype : secret_shapes(seed)) {
@@ -209,6 +255,7 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
   const auto patchworks = distinct(problem, patchwork_shapes(seed));
   auto turned = turned_shapes(problem, seed);
   for (auto& axes : balanced_shapes(problem, seed)) turned.push_back(std::move(axes));
+  const auto wild = wild_shapes(problem, seed);
   auto others = distinct(problem, small_shapes);
   for (auto& axes : empty_shapes(problem)) others.push_back(std::move(axes));
   for (const auto dtype : dtypes) {
@@ -229,13 +276,19 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
     pair(full, names);
     pair(lopsided, lopsided_names);
     for (const auto& axes : turned) add(dtype, axes, "normal");
-    if (is_floating(dtype)) {
-      for (const auto& axes : patchworks) add(dtype, axes, "patchwork");
-      for (const auto& axes : turned) add(dtype, axes, "patchwork");
+    for (const auto& axes : patchworks) add(dtype, axes, "patchwork");
+    for (const auto& axes : turned) {
+      add(dtype, axes, "patchwork");
+      if (const auto axis = longest_but_last(problem, axes); !axis.empty()) {
+        add(dtype, axes, "patchwork", axis);
+      }
     }
+    for (const auto& axes : wild) add(dtype, axes, "patchwork");
     for (const auto& axes : others) add(dtype, axes, "normal");
     if (!problem.timed.empty()) {
-      add(dtype, fitted(problem, problem.timed.front(), most_timed_elements), "normal");
+      const auto& timed = problem.timed.front();
+      add(dtype, fitted(problem, timed, most_elements), "patchwork");
+      add(dtype, fitted(problem, timed, most_timed_elements), "normal");
     }
   }
   return cases;

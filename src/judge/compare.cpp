@@ -63,7 +63,7 @@ CaseResult compare(const Problem& problem, const Case& one, const Tensors& outpu
   result.id = one.spec.id;
   result.dtype = to_string(one.spec.dtype);
   result.axes = one.spec.axes;
-  result.family = one.spec.family;
+  result.family = family_name(one.spec);
   result.status = "passed";
   if (outputs.size() != one.oracle.size()) {
     throw Error(ErrorCode::invalid_argument, "compare: " + std::to_string(outputs.size()) +

@@ -193,12 +193,35 @@ struct RowShaper {
   }
 };
 
+/// "patchwork" gives rows families of their own.
+std::string_view family_of_row(const CaseSpec& spec, std::size_t input, std::size_t row) noexcept {
+  if (spec.family != "patchwork") return spec.family;
+  return patches[(row + stream(spec, input, choices)) % patches.size()];
+}
+
 /// Whether no other input of real values is there to be multiplied with: products of two very tall
 /// ones leave float32 nothing to tell close scores apart with.
 bool is_alone(const Problem& problem) {
   return std::count_if(problem.inputs.begin(), problem.inputs.end(), [](const Input& input) {
            return input.values == Values::real && !input.parameter;
          }) == 1;
+}
+
+/// Which dimension of an input has the axis that rows lie along; -1 where it is the last anyhow.
+std::int64_t place_along(const Input& input, const CaseSpec& spec) {
+  if (spec.along.empty()) return -1;
+  for (std::size_t i = 0; i + 1 < input.shape.size(); ++i) {
+    if (input.shape[i].axis == spec.along) return static_cast<std::int64_t>(i);
+  }
+  return -1;
+}
+
+/// What is added to a size that has to be positive. Families of small numbers keep theirs.
+double least_positive(const CaseSpec& spec, DType dtype, int shrink) {
+  const bool small = spec.family == "tiny" || spec.family == "mixed" || spec.family == "patchwork";
+  if (!small) return 0x1p-6;
+  // Quotients that overflow want larger divisors.
+  return std::ldexp(1.0, std::min(-6, exponents_of(dtype).tiniest + 4 * shrink));
 }
 
 /// Real values of a family as float64: small cases only, so clarity before speed.
@@ -227,7 +250,7 @@ std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, st
     return out;
   }
   for (std::size_t row = 0; row < layout.rows; ++row) {
-    shaper.shape(patches[(row + shaper.choice) % patches.size()], row, row + 1);
+    shaper.shape(family_of_row(spec, input, row), row, row + 1);
   }
   return out;
 }
@@ -289,16 +312,23 @@ double whole_value(double v, DType dtype) noexcept {
   }
 }
 
-/// Integers of all sizes that a dtype has.
-std::vector<std::int64_t> whole_values_of_all_sizes(const CaseSpec& spec, std::size_t input,
-                                                    DType dtype, std::size_t count) {
+/// Integers that are values, not positions. Of int32 and int64 those that are mixed have all sizes
+/// that the dtype has.
+std::vector<std::int64_t> whole_values(const Problem& problem, const CaseSpec& spec,
+                                       std::size_t input, DType dtype, const Layout& layout) {
+  const auto numbers = real_values(problem, spec, input, DType::float32, layout);
+  const bool wide = dtype == DType::int32 || dtype == DType::int64;
   const auto bits = static_cast<std::uint64_t>(8 * size_of(dtype));
   const auto key = stream(spec, input, values);
   const auto size = stream(spec, input, levels);
-  std::vector<std::int64_t> out(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    out[i] = static_cast<std::int64_t>(random::bits(key, i)) >>
-             (64 - bits + random::below(size, i, bits));
+  std::vector<std::int64_t> out(numbers.size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (wide && family_of_row(spec, input, i / layout.cols) == "mixed") {
+      out[i] = static_cast<std::int64_t>(random::bits(key, i)) >>
+               (64 - bits + random::below(size, i, bits));
+    } else {
+      out[i] = static_cast<std::int64_t>(whole_value(numbers[i], dtype));
+    }
   }
   return out;
 }
@@ -342,8 +372,21 @@ std::vector<std::string> families(const Problem& problem, DType dtype) {
   return names;
 }
 
+std::string family_name(const CaseSpec& spec) {
+  return spec.along.empty() ? spec.family : spec.family + " along " + spec.along;
+}
+
 void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index, int shrink,
                 const at::Tensor& into) {
+  if (const auto place = place_along(problem.inputs[index], spec); place >= 0) {
+    const auto turned = into.transpose(place, -1);
+    const auto drawn = empty(turned.sizes().vec(), into.scalar_type(), into.device());
+    auto rows = spec;
+    rows.along.clear();
+    draw_input(problem, rows, index, shrink, drawn);
+    turned.copy_(drawn);
+    return;
+  }
   const auto& input = problem.inputs[index];
   const auto dtype = dtype_of(input, spec.dtype);
   const auto count = static_cast<std::size_t>(into.numel());
@@ -367,14 +410,8 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     store(index_values(problem, spec, index, count), dtype, into);
     return;
   }
-  if (spec.family == "mixed" && (dtype == DType::int32 || dtype == DType::int64)) {
-    store(whole_values_of_all_sizes(spec, index, dtype, count), dtype, into);
-    return;
-  }
   if (!is_floating(dtype)) {
-    auto numbers = real_values(problem, spec, index, DType::float32, layout_of(into));
-    for (auto& v : numbers) v = whole_value(v, dtype);
-    store(numbers, dtype, into);
+    store(whole_values(problem, spec, index, dtype, layout_of(into)), dtype, into);
     return;
   }
   if (fast) {
@@ -394,7 +431,8 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     }
   }
   if (input.values == Values::positive) {
-    for (auto& v : numbers) v = std::fabs(v) + 0x1p-6;
+    const double least = least_positive(spec, dtype, shrink);
+    for (auto& v : numbers) v = std::fabs(v) + least;
   }
   store(numbers, dtype, into);
 }

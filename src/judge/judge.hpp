@@ -23,7 +23,12 @@ struct CaseSpec {
   AxisValues axes;
   std::string family;      ///< Of the value families in docs/concepts.md.
   std::uint64_t seed = 0;  ///< Of this case alone, derived from the verdict's seed.
+  std::string along =
+      {};  ///< The axis that a family's rows lie along; empty: the last of each input.
 };
+
+/// The family as verdicts name it: "tiny", "patchwork along rows".
+[[nodiscard]] std::string family_name(const CaseSpec& spec);
 
 class Tolerance;
 

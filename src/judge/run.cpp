@@ -84,7 +84,7 @@ Tensors copies(const Tensors& tensors) {
 }  // namespace
 
 std::string in_case(const CaseSpec& spec) {
-  return " (dtype " + std::string(to_string(spec.dtype)) + ", family " + spec.family + ")";
+  return " (dtype " + std::string(to_string(spec.dtype)) + ", family " + family_name(spec) + ")";
 }
 
 std::int64_t input_elements(const Problem& problem, const CaseSpec& spec) {

@@ -219,7 +219,7 @@ class Checker {
       if (!seen.insert(baseline.name).second || taken) {
         fail(fmt::format("baselines[{}]: there is already one named '{}'", i, baseline.name));
       }
-      if (!baseline.prepare && !baseline.plan && !baseline.variants) {
+      if (!baseline.prepare && !baseline.plan && !baseline.variants && !baseline.image) {
         fail(
             fmt::format("baselines[{}] '{}': prepare (for the host) or plan (for a GPU) is missing",
                         i, baseline.name));

@@ -23,7 +23,33 @@ HostRace::HostRace(const Problem& problem, const Compiled& compiled, const judge
     : Race(problem, cell, seed, options),
       compiled_(compiled),
       arena_(lay_out()),
-      baselines_(problem, inputs(), outputs()) {}
+      baselines_(problem, inputs(), outputs(),
+                 [this](const ModuleImage& image) { return opened(image); }) {
+  for (std::size_t i = 0; i < baselines_.entries().size(); ++i) {
+    if (baselines_.entries()[i].unavailable.empty() && baselines_.is_sealed(i)) {
+      try_rival(i);
+    }
+  }
+}
+
+/// What computes something else must not speak against a candidate.
+void HostRace::try_rival(std::size_t index) {
+  try {
+    if (!is_right([&] {
+          arena_->poison_outputs(0, Placement::low, seed());
+          baselines_.run(index);
+        })) {
+      baselines_.withdraw(index, "it does not compute what the reference computes");
+    }
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled) throw;
+    baselines_.withdraw(index, error.what());
+  }
+}
+
+std::unique_ptr<Session> HostRace::opened(const ModuleImage& image) const {
+  return make_host_executor(options().limits, options().cancelled)->open({image, calls()}, arena_);
+}
 
 std::shared_ptr<const Arena> HostRace::lay_out() {
   auto arena = std::make_shared<const Arena>(calls());
@@ -40,8 +66,7 @@ std::size_t HostRace::add(std::unique_ptr<Session> session, std::size_t baseline
 }
 
 std::size_t HostRace::add_candidate() {
-  auto session = make_host_executor(options().limits, options().cancelled)
-                     ->open({compiled_.image, calls()}, arena_);
+  auto session = opened(compiled_.image);
   if (session->opening().outcome != Outcome::returned) {
     const auto [status, finding] = misconduct(session->opening(), "time");
     fail(status, finding);
@@ -109,7 +134,7 @@ void HostRace::run_arms(std::span<const std::size_t> order, std::uint64_t seed,
     arena_->poison_outputs(0, Placement::low, derive_seed(seed, number));
     if (!arm.session) {
       sampled(number, microseconds(baselines_.run(arm.baseline).elapsed));
-      eager_ran_ = eager_ran_ || arm.baseline == 0;
+      eager_ran_ = eager_ran_ || baselines_.is_eager(arm.baseline);
     } else {
       const auto replay = arm.session->replay(0, Placement::low);
       if (replay.outcome != Outcome::returned) {
@@ -138,7 +163,7 @@ void HostRace::run_alone(std::size_t arm, std::uint64_t seed) {
 
 const Tensors& HostRace::eager_outputs() {
   if (!eager_ran_) {
-    baselines_.run(0);
+    baselines_.run_eager();
     eager_ran_ = true;
   }
   return baselines_.eager_outputs();

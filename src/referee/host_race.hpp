@@ -8,8 +8,8 @@
 
 namespace ouroboros::referee {
 
-/// A race on the host: candidates in sealed processes, baselines in a thread of this one, all on
-/// one processor and on the arena's own pages.
+/// A race on the host: candidates in sealed processes, trusted baselines in a thread of this one,
+/// all on one processor and on the arena's own pages.
 class HostRace final : public Race {
  public:
   HostRace(const Problem& problem, const Compiled& compiled, const judge::CaseSpec& cell,
@@ -48,6 +48,8 @@ class HostRace final : public Race {
   };
 
   std::shared_ptr<const Arena> lay_out();
+  [[nodiscard]] std::unique_ptr<Session> opened(const ModuleImage& image) const;
+  void try_rival(std::size_t index);
 
   const Compiled& compiled_;
   std::shared_ptr<const Arena> arena_;

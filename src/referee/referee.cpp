@@ -12,6 +12,7 @@
 #include "referee/device/contender.hpp"
 #include "referee/device/device.hpp"
 #include "referee/device/plan_source.hpp"
+#include "referee/rival.hpp"
 #include "referee/shared_cases.hpp"
 #include "referee/stages.hpp"
 
@@ -260,16 +261,16 @@ Verdict Referee::judge_on(const Problem& problem, const Candidate& candidate,
 
 Verdict Referee::compare(const Problem& problem, const Contender& a, const Contender& b) const {
   problem.check();
-  const auto baseline = [&](const Contender& one) {
-    Baseline result{one.name, {}, {}, {}};
-    if (const auto* candidate = std::get_if<Candidate>(&one.what)) {
-      return referee::device::baseline_of(problem, *candidate, one.name, impl_->options);
-    }
-    result.plan = std::get<1>(one.what);
-    return result;
-  };
+  if (referee::on_host(a) != referee::on_host(b)) {
+    const auto& host = referee::on_host(a) ? a : b;
+    const auto& gpu = referee::on_host(a) ? b : a;
+    throw Error(ErrorCode::unsupported,
+                fmt::format("'{}' runs on the host and '{}' on a GPU: only two of a kind can be "
+                            "compared",
+                            host.name, gpu.name));
+  }
   Problem against = problem;
-  against.baselines = {baseline(b)};
+  against.baselines = {referee::rival(problem, b, impl_->options)};
   if (const auto* candidate = std::get_if<Candidate>(&a.what)) {
     return judge_on(against, *candidate, nullptr);
   }
@@ -278,7 +279,7 @@ Verdict Referee::compare(const Problem& problem, const Contender& a, const Conte
   Compiled compiled;
   compiled.candidate.name = a.name;
   compiled.candidate.language = referee::device::plan_language;
-  compiled.plans = referee::device::source_of(baseline(a));
+  compiled.plans = referee::device::source_of(referee::rival(problem, a, impl_->options));
   for (const auto dtype : problem.dtypes) {
     compiled.record.entries.push_back(judge::entry_point(dtype));
   }

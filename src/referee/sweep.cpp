@@ -16,7 +16,7 @@ CaseResult not_run(const judge::CaseSpec& spec) {
   result.id = spec.id;
   result.dtype = to_string(spec.dtype);
   result.axes = spec.axes;
-  result.family = spec.family;
+  result.family = judge::family_name(spec);
   result.placement = "both";
   result.status = "not_run";
   return result;

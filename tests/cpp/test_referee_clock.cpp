@@ -206,7 +206,7 @@ TEST_CASE("what cannot be replayed is no rival, and what is none is said", "[ref
   const Contender host{"host", Candidate{"int x;", "host", "cpp"}};
   CHECK_THROWS_WITH(
       static_cast<void>(referee.compare(doubling(), plans("a", Manner::honest, 1, 1000), host)),
-      ContainsSubstring("only GPU candidates can be compared"));
+      ContainsSubstring("'host' runs on the host and 'a' on a GPU"));
 }
 
 TEST_CASE("the gate's processes differ in where their memory lies", "[referee]") {

@@ -17,6 +17,7 @@ from ouroboros.verdict import Calibration
 from rich.console import Console
 
 KERNEL = Path(__file__).parents[1] / "gpu" / "kernels" / "softmax__warp.cu"
+HOST = Path(__file__).parents[2] / "examples" / "kernels" / "softmax.cpp"
 RESULT = Path(__file__).parents[2] / "benchmarks" / "results" / "h200" / "clock.json"
 
 
@@ -73,6 +74,19 @@ def test_without_a_gpu_there_is_nothing_to_calibrate_or_to_compare() -> None:
         assert done.returncode == 3, done.stdout
         assert "unsupported" in done.stderr
         assert "GPU" in done.stderr
+
+
+def test_host_candidates_are_compared_without_a_gpu(tmp_path: Path) -> None:
+    done = run(
+        *("bench", HOST, HOST, "-p", "softmax", "--shapes", "rows=8,cols=64"),
+        *("--mode", "screen", "--json", "-", "--out", tmp_path / "page.html"),
+    )
+    assert done.returncode == 0, done.stderr
+    verdict = ouroboros.Verdict.from_json(done.stdout)
+    (cell,) = verdict.timing.cells
+    assert cell.axes == {"rows": 8, "cols": 64}
+    assert [one.status for one in cell.baselines] == ["timed"]
+    assert "softmax" in (tmp_path / "page.html").read_text()
 
 
 def test_misuse_is_told_from_a_machine_without_a_gpu(tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
 #include "referee/device/contender.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <utility>
 
 #include "judge/judge.hpp"
 #include "ouroboros/error.hpp"
@@ -68,31 +67,17 @@ class BaselineSource final : public PlanSource {
 
 }  // namespace
 
-Baseline baseline_of(const Problem& problem, const Candidate& candidate, const std::string& name,
-                     const Options& options) {
-  if (!serves(candidate.language)) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("'{}' does not run on a GPU: only GPU candidates can be compared",
-                            candidate.name));
-  }
-  auto compiled = std::make_shared<const Compiled>(referee::compile(problem, candidate, options));
-  if (compiled->failure) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("'{}' cannot be compared with: {}", candidate.name,
-                            compiled->findings.empty() ? std::string(to_string(*compiled->failure))
-                                                       : compiled->findings.back().evidence));
-  }
-  Baseline baseline;
-  baseline.name = name;
-  baseline.variants = [problem, compiled, options](const std::vector<PlanBuffer>& signature) {
-    const auto request = request_for(problem, *compiled, options, signature);
-    auto planned = std::move(audited_plans(*compiled->plans, problem, {request}).front());
-    if (planned.fault) {
-      throw Error(ErrorCode::unsupported, planned.fault->finding.evidence);
-    }
-    return std::move(planned.variants);
-  };
-  return baseline;
+std::function<std::vector<LaunchPlan>(const std::vector<PlanBuffer>&)> variants_of(
+    const Problem& problem, std::shared_ptr<const Compiled> compiled, const Options& options) {
+  return
+      [problem, compiled = std::move(compiled), options](const std::vector<PlanBuffer>& signature) {
+        const auto request = request_for(problem, *compiled, options, signature);
+        auto planned = std::move(audited_plans(*compiled->plans, problem, {request}).front());
+        if (planned.fault) {
+          throw Error(ErrorCode::unsupported, planned.fault->finding.evidence);
+        }
+        return std::move(planned.variants);
+      };
 }
 
 std::shared_ptr<PlanSource> source_of(const Baseline& baseline) {

@@ -85,7 +85,7 @@ Judged judge_one(const Problem& problem, const judge::Case& one, TraceResult& re
   judged.result.id = one.spec.id;
   judged.result.dtype = to_string(one.spec.dtype);
   judged.result.axes = one.spec.axes;
-  judged.result.family = one.spec.family;
+  judged.result.family = judge::family_name(one.spec);
   judged.result.placement = "low";
   return judged;
 }

@@ -19,7 +19,7 @@ CaseResult without_plan(const judge::CaseSpec& spec, const Finding& finding) {
   result.id = spec.id;
   result.dtype = to_string(spec.dtype);
   result.axes = spec.axes;
-  result.family = spec.family;
+  result.family = judge::family_name(spec);
   result.placement = "both";
   result.status = "failed";
   result.message = finding.evidence;

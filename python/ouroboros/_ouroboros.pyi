@@ -265,6 +265,15 @@ class Problem:
         """
         The same problem with other baselines.
         """
+    def with_timed(
+        self,
+        cells: collections.abc.Sequence[
+            collections.abc.Mapping[str, typing.SupportsInt | typing.SupportsIndex]
+        ],
+    ) -> Problem:
+        """
+        The same problem with other cells to time on the host.
+        """
     def with_timed_gpu(
         self,
         cells: collections.abc.Sequence[

@@ -27,7 +27,9 @@ def parse_cell(text: str) -> dict[str, int]:
 
 
 def bench(
-    a: Annotated[Path, typer.Argument(help="A candidate: .py, .cu, .ptx or .cpp; or a .plan file.")],
+    a: Annotated[
+        Path, typer.Argument(help="A candidate: .py, .cu, .ptx or .cpp; or a .plan file.")
+    ],
     b: Annotated[Path, typer.Argument(help="What it is timed against; may be the same file.")],
     problem: Annotated[str, typer.Option("--problem", "-p", help="A name or a file.")],
     shapes: Annotated[

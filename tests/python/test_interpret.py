@@ -300,6 +300,42 @@ def run(x):
 
 
 @pytest.mark.parametrize(
+    "mask",
+    ["mask & (count > 7)", "(count > 7) & mask", "mask & (tl.program_id(0) * 0.5 < count)",
+     "mask & tl.where(count > 7, count > 5, count < 3)"],
+)  # fmt: skip
+def test_a_comparison_of_scalars_is_a_truth_value(judge: Judge, mask: str) -> None:
+    """The interpreter by itself gives it the type of what is compared."""
+    assert torch.equal(tensor(judge(DOUBLE.replace("mask=mask", f"mask={mask}"))), 2 * X)
+
+
+@pytest.mark.parametrize(
+    ("expression", "truth"),
+    [("THREE + x", 3 + X), ("THREE - x", 3 - X), ("THREE * x", 3 * X),
+     ("THREE / x", torch.tensor(3.0) / X),
+     ("THREE // (i * 0 + 2)", X * 0 + 1), ("THREE % (i * 0 + 2)", X * 0 + 1),
+     ("THREE & i", (3 & X.int()).float()), ("THREE | i", (3 | X.int()).float()),
+     ("THREE ^ i", (3 ^ X.int()).float()), ("THREE << (i * 0 + 2)", X * 0 + 12),
+     ("THREE >> (i * 0 + 1)", X * 0 + 1), ("(THREE < x).to(tl.float32)", (X > 3).float()),
+     ("(THREE <= x).to(tl.float32)", (X >= 3).float()),
+     ("(THREE > x).to(tl.float32)", (X < 3).float()),
+     ("(THREE >= x).to(tl.float32)", (X <= 3).float()),
+     ("(THREE == x).to(tl.float32)", (X == 3).float()),
+     ("(THREE != x).to(tl.float32)", (X != 3).float()),
+     ("x + tl.sum(-THREE * (x * 0 + 1), 0) * (THREE - 2)", X - 192)],
+)  # fmt: skip
+def test_a_constant_may_be_the_left_operand(
+    judge: Judge, expression: str, truth: torch.Tensor
+) -> None:
+    source = DOUBLE.replace("@triton.jit", "THREE = tl.constexpr(3)\n\n\n@triton.jit", 1).replace(
+        "    tl.store(out_ptr + at, 2.0 * tl.load(x_ptr + at, mask=mask), mask=mask)",
+        "    x = tl.load(x_ptr + at, mask=mask, other=1.0)\n    i = x.to(tl.int32)\n"
+        f"    tl.store(out_ptr + at, {expression}, mask=mask)",
+    )
+    assert torch.equal(tensor(judge(source)), truth)
+
+
+@pytest.mark.parametrize(
     ("precision", "bits"),
     [("", 11), (', input_precision="tf32"', 11), (', input_precision="ieee"', 24),
      (', input_precision="tf32x3"', 24), (", allow_tf32=False", 24)],

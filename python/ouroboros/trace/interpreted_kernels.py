@@ -22,6 +22,7 @@ from triton.runtime.jit import JITFunction
 from ouroboros.trace.interpreted_bfloat16 import bfloat16
 from ouroboros.trace.interpreted_float8 import float8
 from ouroboros.trace.interpreted_libdevice import libdevice
+from ouroboros.trace.interpreted_operators import operators
 from ouroboros.trace.interpreted_reductions import reductions
 from ouroboros.trace.interpreted_tf32 import tf32
 
@@ -47,6 +48,7 @@ def interpreted(memory: Memory) -> Iterator[None]:
         triton.knobs.runtime.interpret = True
         _interpret_library(stack)
         libdevice(stack)
+        operators(stack)
         bfloat16(stack)
         float8(stack)
         tf32(stack)

@@ -336,9 +336,60 @@ def test_a_constant_may_be_the_left_operand(
 
 
 @pytest.mark.parametrize(
+    "asserted", ["tl.device_assert(at < 50, 'too far')", "assert at < 50, 'no'"]
+)
+def test_an_assertion_of_the_kernel_is_its_own_when_it_is_compiled_in(
+    judge: Judge, asserted: str
+) -> None:
+    source = DOUBLE.replace("    mask = at", f"    {asserted}\n    mask = at")
+    assert torch.equal(tensor(judge(source)), 2 * X)
+    debugged = judge(source.replace("BLOCK=64)", "BLOCK=64, debug=True)"))
+    assert refusal(debugged) == ("exception", "assertion")
+    assumed = source.replace(asserted, "tl.assume(count < 50)")
+    assert refusal(judge(assumed)) == ("exception", "assertion")
+
+
+def test_what_the_interpreter_raises_is_its_own_failing(judge: Judge) -> None:
+    """The compiler took the kernel, and a GPU has nothing against such a place in a descriptor."""
+    source = DOUBLE.replace(VALUES, "2.0 * source.load([tl.program_id(0) * 64 + 1])")
+    source = source.replace("double(x_ptr", "double(source").replace("](x,", "](described,")
+    described = "triton.tools.tensor_descriptor.TensorDescriptor.from_tensor(x, [64])"
+    source = source.replace("    out = ", f"    described = {described}\n    out = ")
+    result = judge("import triton.tools.tensor_descriptor\n" + source)
+    assert refusal(result) == ("unsupported", "AssertionError")
+    assert "fails at what its compiler takes" in result["refusal"]["message"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_function_is_mapped_over_elements(judge: Judge, dtype: torch.dtype) -> None:
+    source = DOUBLE.replace(VALUES, f"tl.map_elementwise(f, {VALUES[6:]})").replace(
+        "@triton.jit",
+        "@triton.jit",
+        "@triton.jit\ndef f(x):\n    if x > 0:\n        x = 2 * x\n    return x\n\n\n@triton.jit",
+        1,
+    )
+    assert torch.equal(tensor(judge(source, X.to(dtype))), torch.where(X > 0, 2 * X, X).to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32])
+def test_all_types_are_exchanged(judge: Judge, dtype: torch.dtype) -> None:
+    source = DOUBLE.replace("tl.store(out_ptr + at, 2.0", "tl.atomic_xchg(out_ptr + at, 2")
+    assert torch.equal(tensor(judge(source, X.to(dtype))), (2 * X).to(dtype))
+
+
+def test_floats_are_compared_and_swapped(judge: Judge) -> None:
+    source = DOUBLE.replace("empty_like", "zeros_like").replace(
+        "    tl.store(out_ptr + at, 2.0 * tl.load(x_ptr + at, mask=mask), mask=mask)",
+        "    one = tl.program_id(0)\n    tl.atomic_cas(out_ptr + one, one.to(tl.float32), 7.0)",
+    )
+    assert tensor(judge(source))[:3].tolist() == [7, 0, 0]
+
+
+@pytest.mark.parametrize(
     ("precision", "bits"),
     [("", 11), (', input_precision="tf32"', 11), (', input_precision="ieee"', 24),
-     (', input_precision="tf32x3"', 24), (", allow_tf32=False", 24)],
+     (', input_precision="tf32x3"', 24), (', input_precision="bf16x6"', 24),
+     (', input_precision="bf16x3"', 24), (", allow_tf32=False", 24)],
 )  # fmt: skip
 def test_products_of_float32_are_as_coarse_as_on_tensor_cores(
     judge: Judge, precision: str, bits: int

@@ -241,6 +241,12 @@ class Scope(ast.NodeTransformer):
             return ast.Attribute(module, self.members[node.id][1], ast.Load())
         return node
 
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        """Says what the compiler makes of it, and leaves out unless a launch asks for it."""
+        self.generic_visit(node)
+        check = ast.Attribute(ast.Name(_around("language"), ast.Load()), "device_assert")
+        return ast.Expr(ast.Call(check, [node.test, *([node.msg] if node.msg else [])], []))
+
 
 def _of_lists_and_others(tree: ast.FunctionDef) -> Iterator[str]:
     """Yields variables of list comprehensions that are named elsewhere, too.

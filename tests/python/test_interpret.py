@@ -745,6 +745,29 @@ def test_a_variable_of_a_list_is_only_its_own(judge: Judge, lines: str, name: st
         assert torch.equal(tensor(result), 2 * X)
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["nothing_of_the_kind(at)", "tl.math.nothing_of_the_kind(at)", "at = at.nothing_of_the_kind",
+     "TABLE[0]", "helper(at)"],
+)  # fmt: skip
+def test_what_is_compiled_away_need_not_be_known(judge: Judge, line: str) -> None:
+    source = DOUBLE.replace("    mask = at", f"    if BLOCK > 64:\n        {line}\n    mask = at")
+    source = source.replace(
+        "@triton.jit",
+        "TABLE = {}\n\n\n@triton.jit\ndef helper(at):\n    return at.__class__\n\n\n@triton.jit",
+        1,
+    )
+    assert torch.equal(tensor(judge(source)), 2 * X)
+
+
+def test_inner_functions_of_the_language_are_known(judge: Judge) -> None:
+    source = DOUBLE.replace("2.0 *", "(_log2(BLOCK) - 4.0) *")
+    head = "import triton\nfrom triton.language.standard import _log2\n"
+    assert torch.equal(tensor(judge(source.replace("import triton\n", head, 1))), 2 * X)
+    spelled = source.replace("_log2", "tl.standard._log2")
+    assert torch.equal(tensor(judge(spelled)), 2 * X)
+
+
 # What the compiler decides one way, and Python another.
 @pytest.mark.parametrize(
     ("line", "op"),
@@ -767,7 +790,7 @@ def test_a_kernel_cannot_ask_who_runs_it(judge: Judge, line: str, op: str) -> No
         ("at = np", "the name np"),
         ("at = interpreter_builder", "the name interpreter_builder"),
         ("open('/etc/passwd')", "the name open"),
-        ("at.handle.data[:] = 0", "the attribute handle"),
+        ("at.handle.data", "the attribute handle"),
         ("tl.core.partial(at)", "triton.language.core.partial"),
         ("tl.sum.fn", "the attribute fn"),
         ("tl.float32 = tl.int32", "setting the attribute float32"),
@@ -777,7 +800,7 @@ def test_a_kernel_cannot_ask_who_runs_it(judge: Judge, line: str, op: str) -> No
         ("'{0.handle}'.format(at)", "the attribute format"),
         ("f'{at.handle}'", "the attribute handle"),
         ("__around_core = tl", "a variable that is called __around_core"),
-        ("[at.handle for at in (at,)]", "the attribute handle"),
+        ("[one.handle for one in (at,)]", "the attribute handle"),
     ],
 )
 def test_a_text_that_no_compiler_takes_is_not_run(judge: Judge, line: str, op: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 ADD = """
 @triton.jit
@@ -78,6 +79,20 @@ def test_values_of_the_host_are_state(dry: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    "made",
+    ["torch.linspace(0, 1, 7, device=DEVICE)", "torch.eye(3, 4, device=DEVICE)",
+     "torch.logspace(0, 1, 5, base=2, dtype=torch.float64, device=DEVICE)",
+     "torch.tril_indices(3, 3, device=DEVICE)"],
+)  # fmt: skip
+def test_tables_that_follow_from_a_few_numbers_are_state(dry: Any, made: str) -> None:
+    on_device, on_host = (made.replace("DEVICE", f"'{kind}'") for kind in ("cuda", "cpu"))
+    plan = dry(run_of(f"return {on_device}.clone()"), dry.tensor("x", [4])).plan
+    (image,) = plan.images
+    assert plan["buffers"][2]["role"] == "state"
+    assert image == eval(on_host, {"torch": torch}).view(-1).view(torch.uint8).numpy().tobytes()
+
+
+@pytest.mark.parametrize(
     ("expression", "op"),
     [
         ("torch.tensor([1, 2], device='cuda')", "values of the host as an output"),
@@ -129,6 +144,37 @@ def run(x):
     )
     plan = dry(source, dry.tensor("x", [100])).plan
     assert [launch["kind"] for launch in plan["launches"]] == ["memset", "kernel"]
+
+
+@pytest.mark.parametrize(
+    ("devices", "kinds"),
+    [('"cuda"', ["memset", "kernel"]), ('["cpu", "cuda"]', ["memset", "kernel"]),
+     ("None", ["memset", "kernel"]), ('"cpu"', ["memset"])],
+)  # fmt: skip
+def test_an_operator_does_what_is_registered_for_the_device(
+    dry: Any, devices: str, kinds: list[str]
+) -> None:
+    source = (
+        ADD
+        + f"""
+
+@torch.library.custom_op("candidate_kernels::added", mutates_args=())
+def added(x: torch.Tensor) -> torch.Tensor:
+    return torch.zeros(100, device="cuda")
+
+
+@added.register_kernel({devices})
+def _(x):
+    out = torch.zeros(100, device="cuda")
+    add[(1,)](x, out, 100, BLOCK=128)
+    return out
+
+
+def run(x):
+    return added(x)
+"""
+    )
+    assert dry(source, dry.tensor("x", [100])).plan.kinds == kinds
 
 
 REGISTERED = {

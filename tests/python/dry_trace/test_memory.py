@@ -428,7 +428,7 @@ return torch.zeros_like(y)
     [
         ("return x", "'out' shares its memory with input 'x'"),
         ("return x.view(2, 2)", "'out' shares its memory with input 'x'"),
-        ("return torch.zeros(8, device='cuda')[:4]", "a view of a part of a larger allocation"),
+        ("return torch.zeros(8, device='cuda')[::2]", "a view of a part of a larger allocation"),
         ("return torch.zeros(1, device='cuda').expand(4)", "a view of a part"),
         ("return torch.zeros(4)", "on cpu, not on the GPU"),
         ("return 3.0", "is a float, not a tensor"),
@@ -441,6 +441,35 @@ def test_what_cannot_be_an_output(dry: Any, body: str, says: str) -> None:
     refusal = dry(run_of(body), dry.tensor("x", [4])).refused
     assert refusal["kind"] == "signature"
     assert says in refusal["message"]
+
+
+@pytest.mark.parametrize(
+    ("part", "offset"),
+    [("[0, :5].view(1, 5)", 0), ("[:1, :5].contiguous()", 0), ("[1, 2:7].view(1, 5)", 40)],
+)
+def test_an_output_that_is_a_part_is_copied(dry: Any, part: str, offset: int) -> None:
+    """Padded rows, of which there is one: `contiguous()` makes no copy, and PyTorch needs none."""
+    plan = dry(
+        run_of(f"out = torch.zeros(2, 8, device='cuda')\nreturn out{part}"), dry.tensor("x", [4])
+    ).plan
+    assert plan["launches"][-1] == {
+        "kind": "copy",
+        "buffer": 1,
+        "offset": 0,
+        "from_buffer": 2,
+        "from_offset": offset,
+        "bytes": 20,
+    }
+    assert (plan["buffers"][1]["bytes"], plan["buffers"][1]["strides"]) == (20, [5, 1])
+
+
+def test_outputs_may_be_parts_of_one_allocation(dry: Any) -> None:
+    body = "out = torch.zeros(2, 4, device='cuda')\nreturn out[0], out[1]"
+    plan = dry(run_of(body), dry.tensor("x", [4]), outputs=("one", "two")).plan
+    assert [(one["from_offset"], one["buffer"]) for one in plan["launches"][1:]] == [
+        (0, 1),
+        (16, 2),
+    ]
 
 
 def test_outputs_that_share_memory(dry: Any) -> None:

@@ -43,6 +43,7 @@ MAX_VARIANTS = 32
 DEVICE_ERRORS = {
     "PyTorch is not linked with support for cuda": "moving a tensor to the device",
     "data pointer on an invalid python storage": "storage of a tensor",
+    "libcuda.so cannot found": "the CUDA driver",
 }
 
 WARM_SOURCE = """

@@ -136,8 +136,5 @@ def _refusal(error: BaseException) -> dict[str, str]:
     kind, op, message = "exception", "", f"{type(root).__name__}: {root}"
     if isinstance(root, Refused):
         kind, op, message = root.kind, root.op, str(root)
-    elif isinstance(root, NotImplementedError) and "interpreter mode" in str(root):
-        kind, op = "unsupported", str(root).split()[0]
-        message = f"Triton's interpreter does not know {op}"
     trace = "".join(traceback.format_exception(error))
     return {"kind": kind, "op": op, "message": message, "traceback": trace[-_LOG_BYTES:]}

@@ -20,8 +20,10 @@ import triton.runtime.interpreter as interpreter
 from triton.runtime.jit import JITFunction
 
 from ouroboros.trace.interpreted_bfloat16 import bfloat16
+from ouroboros.trace.interpreted_elements import elements
 from ouroboros.trace.interpreted_float8 import float8
 from ouroboros.trace.interpreted_libdevice import libdevice
+from ouroboros.trace.interpreted_operators import operators
 from ouroboros.trace.interpreted_reductions import reductions
 from ouroboros.trace.interpreted_tf32 import tf32
 
@@ -47,11 +49,14 @@ def interpreted(memory: Memory) -> Iterator[None]:
         triton.knobs.runtime.interpret = True
         _interpret_library(stack)
         libdevice(stack)
+        operators(stack)
+        elements(stack)
         bfloat16(stack)
         float8(stack)
         tf32(stack)
         reductions(stack)
         _bounds(stack, memory)
+        _assertions(stack, memory)
         stack.enter_context(np.errstate(all="ignore"))
         yield
 
@@ -131,3 +136,23 @@ def _bounds(stack: contextlib.ExitStack, memory: Memory) -> None:
     _patch(stack, builder, "create_masked_store", masked_store)
     _patch(stack, builder, "create_atomic_rmw", atomic_rmw)
     _patch(stack, builder, "create_atomic_cas", atomic_cas)
+
+
+def _assertions(stack: contextlib.ExitStack, memory: Memory) -> None:
+    """What fails here fails on a GPU, too; every other exception is the interpreter's own."""
+
+    def checked(function: Any) -> Any:
+        def check(*args: Any) -> Any:
+            try:
+                return function(*args)
+            except AssertionError as error:
+                memory.refuse("exception", "assertion", f"AssertionError: {error}")
+
+        return check
+
+    for owner, name in (
+        (interpreter.InterpreterBuilder, "create_assert"),
+        (interpreter.InterpreterBuilder, "create_assume"),
+        (interpreter.TensorDescHandle, "validate"),
+    ):
+        _patch(stack, owner, name, checked(getattr(owner, name)))

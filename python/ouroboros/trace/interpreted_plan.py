@@ -12,7 +12,7 @@ import numpy as np
 import triton.language as tl
 import triton.runtime.interpreter as interpreter
 
-from ouroboros.trace.interpreted_memory import Buffers
+from ouroboros.trace.interpreted_memory import Buffers, Refused
 from ouroboros.trace.remade_kernels import Remade, unknown, value_of
 
 __all__ = ["Kernel", "Kernels", "carry_out"]
@@ -40,6 +40,10 @@ _ELEMENTS = {name: kind for name, (kind, _) in _SCALARS.items()} | {
 }
 
 
+# Those of NVIDIA's GPUs. What is made of bfloat16s is as exact as float32, or nearly.
+_PRECISIONS = ("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6")
+_SHOWN = 500
+
 # A type as Triton writes it; those with a layout are Gluon's.
 _DESCRIPTOR = re.compile(r"tensordesc<(?P<element>\w+)\[(?P<block>[\d, ]+)\]>")
 
@@ -66,9 +70,13 @@ class Kernel:
         grid = tuple(n // c for n, c in zip(launch["grid"], launch["cluster"], strict=True))
         builder = interpreter.interpreter_builder
         before = builder.options
-        builder.options = replace(before, debug=self.debug)
+        builder.options = replace(
+            before, debug=self.debug, allowed_dot_input_precisions=_PRECISIONS
+        )
         try:
             self.function.run(grid=grid, warmup=False, **named)
+        except Exception as error:
+            raise _gap(error) from error
         finally:
             builder.options = before
 
@@ -111,6 +119,18 @@ def carry_out(
             buffers.copy(launch)
         else:
             next(left).launch(launch, buffers)
+
+
+def _gap(error: BaseException) -> Refused:
+    """Returns what the interpreter lacks: it raised, and Triton's compiler had taken the kernel."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    text, name = str(error), type(error).__name__
+    if isinstance(error, NotImplementedError) and "interpreter mode" in text:
+        op = text.split()[0]
+        return Refused("unsupported", op, f"Triton's interpreter does not know {op}")
+    message = f"Triton's interpreter fails at what its compiler takes: {name}: {text[:_SHOWN]}"
+    return Refused("unsupported", name, message)
 
 
 class _Arguments:

@@ -3,7 +3,8 @@
 The record is the word of a process that ran the candidate's host code, and Triton's interpreter
 runs kernels as Python. So a kernel's text is held to what Triton's compiler takes: it refers to its
 own variables, to the values that the record gives, and to the public parts of Triton's language.
-Whatever else it says is not interpreted.
+Whatever else it says is not interpreted. Names that are something else give way to a refusal, which
+counts where it is met: the compiler leaves branches out, and never looks at what they say.
 """
 
 from __future__ import annotations
@@ -81,6 +82,13 @@ def unknown(what: str) -> Refused:
     return Refused("unsupported", what, f"Triton's interpreter is not given {what}")
 
 
+def _refused(what: Any) -> None:
+    raise unknown(what.value if isinstance(what, tl.constexpr) else what)
+
+
+setattr(_refused, tl.core.TRITON_BUILTIN, True)  # Or the compiler would not hear of it.
+
+
 class Remade(interpreter.InterpretedFunction):  # type: ignore[misc]
     """A function of a record, ready to be called by another, or to be launched."""
 
@@ -131,7 +139,7 @@ def function_of(
     text = ast.unparse(ast.fix_missing_locations(tree))
     # Triton reads what it compiles through here, and tracebacks what they show.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    names = {**names, "__builtins__": dict(_BUILTINS), "__name__": "candidate"}
+    names = {**names, _REFUSED: _refused, "__builtins__": dict(_BUILTINS), "__name__": "candidate"}
     exec(compile(ast.parse(text), file, "exec", dont_inherit=True), names)
     made: FunctionType = names[tree.name]
     defaults = {name: value_of(value, remake) for name, value in record["defaults"].items()}
@@ -158,27 +166,37 @@ def _around(name: str) -> str:
     return f"__around_{name}"
 
 
+_REFUSED = _around("refused")
+
+
 class Scope(ast.NodeTransformer):
     """The names around a function: values, and what is looked up in Triton's modules when used."""
 
     def __init__(self, described: Mapping[str, Any], remake: Remake) -> None:
         self.values: dict[str, Any] = {}
         self.members: dict[str, tuple[ModuleType, str]] = {}
+        self.unknown: dict[str, str] = {}
         for name, value in described.items():
-            if isinstance(value, dict) and "module" in value:
-                module = module_of(value["module"])
-                if "name" in value:
-                    # The interpreter replaces members of modules for a launch.
-                    checked_member(module, value["name"])
-                    self.members[name] = (module, value["name"])
-                    self.values[_around(name)] = module
-                else:
-                    self.values[name] = module
-            else:
-                self.values[name] = value_of(value, remake)
+            try:
+                self._add(name, value, remake)
+            except Refused as refused:
+                self.unknown[name] = refused.op
+
+    def _add(self, name: str, value: Any, remake: Remake) -> None:
+        if not (isinstance(value, dict) and "module" in value):
+            self.values[name] = value_of(value, remake)
+            return
+        module = module_of(value["module"])
+        if "name" not in value:
+            self.values[name] = module
+            return
+        # The interpreter replaces members of modules for a launch.
+        checked_member(module, value["name"])
+        self.members[name] = (module, value["name"])
+        self.values[_around(name)] = module
 
     def check(self, tree: ast.FunctionDef) -> None:
-        """Refuses a text that says more than a kernel needs to."""
+        """Refuses a text that says more than a kernel needs to; a name only where it is met."""
         inner = {node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)} - {tree}
         for node in ast.walk(tree):
             if not isinstance(node, _NODES) or node in inner:
@@ -189,32 +207,60 @@ class Scope(ast.NodeTransformer):
             if name.startswith("__"):
                 raise unknown(f"a variable that is called {name}")
         self._own = own
-        for line in tree.body:
-            self._check(line)
+        _Names(self, own).visit(tree)
         for name in _of_lists_and_others(tree):
             raise unknown(f"the variable {name} of a list and of its surroundings")
 
-    def _check(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Attribute):
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Looks members of modules up where they are used."""
+        if node.id in self.members and node.id not in self._own:
+            module = ast.Name(_around(node.id), ast.Load())
+            return ast.Attribute(module, self.members[node.id][1], ast.Load())
+        return node
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        """Says what the compiler makes of it, and leaves out unless a launch asks for it."""
+        self.generic_visit(node)
+        check = ast.Attribute(ast.Name(_around("language"), ast.Load()), "device_assert")
+        return ast.Expr(ast.Call(check, [node.test, *([node.msg] if node.msg else [])], []))
+
+
+class _Names(ast.NodeTransformer):
+    """Puts a refusal in the place of every name that stands for nothing that a kernel may use."""
+
+    def __init__(self, scope: Scope, own: set[str]) -> None:
+        self._scope, self._own = scope, own
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        if not isinstance(node.ctx, ast.Load):
+            raise unknown(f"setting the attribute {node.attr}")
+        try:
             value, rest = self._resolve(node)
             for name in rest:
                 if name not in _ATTRIBUTES:
                     raise unknown(f"the attribute {name}")
-            if not isinstance(node.ctx, ast.Load):
-                raise unknown(f"setting the attribute {node.attr}")
-            if isinstance(value, ast.AST):
-                self._check(value)
-            return
-        if isinstance(node, ast.Name) and node.id not in self._own:
-            known = node.id in _BUILTINS or node.id in self.members
-            if not known and node.id not in self.values:
-                raise unknown(f"the name {node.id}")
-            if isinstance(self.values.get(node.id), ModuleType):
-                raise unknown("a module as a value")
-        if isinstance(node, ast.AnnAssign):
-            node.annotation = ast.Constant(None)
-        for child in ast.iter_child_nodes(node):
-            self._check(child)
+        except Refused as refused:
+            return _refusal(refused.op, node)
+        return self.generic_visit(node) if isinstance(value, ast.AST) else node
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in self._own:
+            return node
+        if isinstance(self._scope.values.get(node.id), ModuleType):
+            return _refusal("a module as a value", node)
+        what = self._unknown(node.id)
+        return _refusal(what, node) if what else node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        node.annotation = ast.Constant(None)
+        return self.generic_visit(node)
+
+    def _unknown(self, name: str) -> str:
+        """Says what a name of the surroundings is, if it is nothing that a kernel may use."""
+        scope = self._scope
+        if any(name in known for known in (scope.values, scope.members, _BUILTINS)):
+            return ""
+        return scope.unknown.get(name, f"the name {name}")
 
     def _resolve(self, node: ast.Attribute) -> tuple[Any, list[str]]:
         """Follows a chain of attributes through modules and classes, as far as these go."""
@@ -225,21 +271,21 @@ class Scope(ast.NodeTransformer):
             root = root.value
         if not isinstance(root, ast.Name) or root.id in self._own:
             return root, names
-        if not isinstance(self.values.get(root.id), ModuleType):
+        if what := self._unknown(root.id):
+            raise unknown(what)
+        if not isinstance(self._scope.values.get(root.id), ModuleType):
             return root, names
-        value: Any = self.values[root.id]
+        value: Any = self._scope.values[root.id]
         while names and (isinstance(value, (ModuleType, type))):
             value = checked_member(value, names.pop(0))
         if isinstance(value, ModuleType):
             raise unknown("a module as a value")
         return value, names
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Looks members of modules up where they are used."""
-        if node.id in self.members and node.id not in self._own:
-            module = ast.Name(_around(node.id), ast.Load())
-            return ast.Attribute(module, self.members[node.id][1], ast.Load())
-        return node
+
+def _refusal(what: str, node: ast.expr) -> ast.expr:
+    call = ast.Call(ast.Name(_REFUSED, ast.Load()), [ast.Constant(what)], [])
+    return ast.copy_location(call, node)
 
 
 def _of_lists_and_others(tree: ast.FunctionDef) -> Iterator[str]:
@@ -278,10 +324,12 @@ def module_of(name: Any) -> ModuleType:
 
 
 def checked_member(owner: ModuleType | type, name: str) -> Any:
-    """Returns a public part of Triton's language, or of `math`."""
+    """Returns a part of Triton's language, or of `math`, that kernels may use."""
     shown = f"{owner.__name__}.{name}"
     value = getattr(owner, name, None)
-    if name.startswith("_") or value is None:
+    # Kernels call `_log2` and its like, which are kernels' functions themselves.
+    inner = owner is tl.standard and isinstance(value, _FUNCTIONS)
+    if value is None or (name.startswith("_") and not inner):
         raise unknown(shown)
     if isinstance(value, ModuleType):
         return module_of(value.__name__)
@@ -300,8 +348,8 @@ def checked_member(owner: ModuleType | type, name: str) -> Any:
     return value
 
 
-_MEMBERS: tuple[Any, ...] = (bool, int, float, str, tl.constexpr, tl.dtype, JITCallable)
-_MEMBERS += (interpreter.InterpretedFunction,)
+_FUNCTIONS: tuple[Any, ...] = (JITCallable, interpreter.InterpretedFunction)
+_MEMBERS: tuple[Any, ...] = (bool, int, float, str, tl.constexpr, tl.dtype, *_FUNCTIONS)
 
 
 def value_of(described: Any, remake: Remake) -> Any:

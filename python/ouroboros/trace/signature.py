@@ -59,7 +59,8 @@ class Signature:
                 raise _refusal(f"output {name!r} is a {type(tensor).__name__}, not a tensor.")
             if tensor.block in owners:
                 raise _refusal(f"output {name!r} shares its memory with {owners[tensor.block]}.")
-            if tensor.place.offset or dense_bytes(tensor.meta) != tensor.block.bytes:
+            tensor = _of_its_own(tensor, recorder)
+            if dense_bytes(tensor.meta) != tensor.block.bytes:
                 raise _refusal(
                     f"output {name!r} is a view of a part of a larger allocation; "
                     "return a tensor that fills its own, its clone() say."
@@ -72,6 +73,19 @@ class Signature:
             buffer = _buffer(tensor.block, name, "output", meta.dtype, meta.size(), meta.stride())
             buffers.append((tensor.block, buffer))
         return buffers
+
+
+def _of_its_own(tensor: ArenaTensor, recorder: Recorder) -> ArenaTensor:
+    """Returns an output that fills its allocation: of a part that has no gaps, a copy.
+
+    `contiguous()` makes none where it finds the part contiguous, as of a single padded row.
+    """
+    size = dense_bytes(tensor.meta)
+    if size == tensor.block.bytes or not tensor.meta.is_contiguous():
+        return tensor
+    made = allocate(recorder, torch.empty(tensor.shape, dtype=tensor.dtype, device="meta"))
+    recorder.copy(made.place, tensor.place, size or 0)
+    return made
 
 
 def _refusal(message: str) -> RefusalError:

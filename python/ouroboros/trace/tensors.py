@@ -254,6 +254,14 @@ PUT_TOGETHER: dict[str, Callable[[ArenaTensor, Sequence[Any], dict[str, Any]], P
     "aten::repeat": _repeat,
     "aten::stack": _stack,
 }
+# Tables of numbers that follow from a few: made on the host, they are state like others of its own.
+TABLES = {
+    "aten::eye",
+    "aten::linspace",
+    "aten::logspace",
+    "aten::tril_indices",
+    "aten::triu_indices",
+}
 # Views that the schema does not call so.
 VIEWS = {"aten::_unsafe_view", "aten::detach", "aten::lift_fresh"}
 VIEWS_IN_PLACE = {"aten::squeeze_", "aten::t_", "aten::transpose_", "aten::unsqueeze_"}
@@ -321,6 +329,9 @@ def dispatch(recorder: Recorder, func: Any, args: Sequence[Any], kwargs: dict[st
         return made
     if name == "aten::arange" and on_device:
         return _arange(recorder, func, args, kwargs, op)
+    if name in TABLES and not tensors:
+        options = {key: value for key, value in kwargs.items() if key != "pin_memory"}
+        return _upload(recorder, func(*args, **{**options, "device": "cpu"}), op)
     if name == "aten::copy_" and isinstance(args[0], ArenaTensor):
         _assign(args[0], args[1], op)
         return args[0]
@@ -328,8 +339,11 @@ def dispatch(recorder: Recorder, func: Any, args: Sequence[Any], kwargs: dict[st
         return False
     if name in OPDEFS:
         # The candidate's own operator, registered with torch.library: what it does is host code.
+        defined = OPDEFS[name]
+        kernels = (defined._backend_fns.get(device) for device in ("cuda", None))
+        function = next(filter(None, kernels), defined._init_fn)
         with TraceMode(recorder), NumberedDevices():
-            return OPDEFS[name]._init_fn(*args, **kwargs)
+            return function(*args, **kwargs)
     if any(f"{op.replace('::', '/')}/{key}" in _impls for key in KEYS):  # Or by a Library.
         with TraceMode(recorder), NumberedDevices():
             keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)

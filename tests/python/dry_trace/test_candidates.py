@@ -73,6 +73,7 @@ def run(x):
             "triton.runtime.driver.active.utils.cuOccupancyMaxActiveClusters(1, 2, 3)",
             "triton driver",
         ),
+        ("triton.backends.nvidia.driver.CudaDriver()", "the CUDA driver"),
     ],
 )
 def test_what_a_plan_cannot_hold_is_refused_by_name(dry: Any, expression: str, op: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 ADD = """
 @triton.jit
@@ -78,6 +79,20 @@ def test_values_of_the_host_are_state(dry: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    "made",
+    ["torch.linspace(0, 1, 7, device=DEVICE)", "torch.eye(3, 4, device=DEVICE)",
+     "torch.logspace(0, 1, 5, base=2, dtype=torch.float64, device=DEVICE)",
+     "torch.tril_indices(3, 3, device=DEVICE)"],
+)  # fmt: skip
+def test_tables_that_follow_from_a_few_numbers_are_state(dry: Any, made: str) -> None:
+    on_device, on_host = (made.replace("DEVICE", f"'{kind}'") for kind in ("cuda", "cpu"))
+    plan = dry(run_of(f"return {on_device}.clone()"), dry.tensor("x", [4])).plan
+    (image,) = plan.images
+    assert plan["buffers"][2]["role"] == "state"
+    assert image == eval(on_host, {"torch": torch}).view(-1).view(torch.uint8).numpy().tobytes()
+
+
+@pytest.mark.parametrize(
     ("expression", "op"),
     [
         ("torch.tensor([1, 2], device='cuda')", "values of the host as an output"),
@@ -129,6 +144,37 @@ def run(x):
     )
     plan = dry(source, dry.tensor("x", [100])).plan
     assert [launch["kind"] for launch in plan["launches"]] == ["memset", "kernel"]
+
+
+@pytest.mark.parametrize(
+    ("devices", "kinds"),
+    [('"cuda"', ["memset", "kernel"]), ('["cpu", "cuda"]', ["memset", "kernel"]),
+     ("None", ["memset", "kernel"]), ('"cpu"', ["memset"])],
+)  # fmt: skip
+def test_an_operator_does_what_is_registered_for_the_device(
+    dry: Any, devices: str, kinds: list[str]
+) -> None:
+    source = (
+        ADD
+        + f"""
+
+@torch.library.custom_op("candidate_kernels::added", mutates_args=())
+def added(x: torch.Tensor) -> torch.Tensor:
+    return torch.zeros(100, device="cuda")
+
+
+@added.register_kernel({devices})
+def _(x):
+    out = torch.zeros(100, device="cuda")
+    add[(1,)](x, out, 100, BLOCK=128)
+    return out
+
+
+def run(x):
+    return added(x)
+"""
+    )
+    assert dry(source, dry.tensor("x", [100])).plan.kinds == kinds
 
 
 REGISTERED = {
@@ -382,7 +428,7 @@ return torch.zeros_like(y)
     [
         ("return x", "'out' shares its memory with input 'x'"),
         ("return x.view(2, 2)", "'out' shares its memory with input 'x'"),
-        ("return torch.zeros(8, device='cuda')[:4]", "a view of a part of a larger allocation"),
+        ("return torch.zeros(8, device='cuda')[::2]", "a view of a part of a larger allocation"),
         ("return torch.zeros(1, device='cuda').expand(4)", "a view of a part"),
         ("return torch.zeros(4)", "on cpu, not on the GPU"),
         ("return 3.0", "is a float, not a tensor"),
@@ -395,6 +441,35 @@ def test_what_cannot_be_an_output(dry: Any, body: str, says: str) -> None:
     refusal = dry(run_of(body), dry.tensor("x", [4])).refused
     assert refusal["kind"] == "signature"
     assert says in refusal["message"]
+
+
+@pytest.mark.parametrize(
+    ("part", "offset"),
+    [("[0, :5].view(1, 5)", 0), ("[:1, :5].contiguous()", 0), ("[1, 2:7].view(1, 5)", 40)],
+)
+def test_an_output_that_is_a_part_is_copied(dry: Any, part: str, offset: int) -> None:
+    """Padded rows, of which there is one: `contiguous()` makes no copy, and PyTorch needs none."""
+    plan = dry(
+        run_of(f"out = torch.zeros(2, 8, device='cuda')\nreturn out{part}"), dry.tensor("x", [4])
+    ).plan
+    assert plan["launches"][-1] == {
+        "kind": "copy",
+        "buffer": 1,
+        "offset": 0,
+        "from_buffer": 2,
+        "from_offset": offset,
+        "bytes": 20,
+    }
+    assert (plan["buffers"][1]["bytes"], plan["buffers"][1]["strides"]) == (20, [5, 1])
+
+
+def test_outputs_may_be_parts_of_one_allocation(dry: Any) -> None:
+    body = "out = torch.zeros(2, 4, device='cuda')\nreturn out[0], out[1]"
+    plan = dry(run_of(body), dry.tensor("x", [4]), outputs=("one", "two")).plan
+    assert [(one["from_offset"], one["buffer"]) for one in plan["launches"][1:]] == [
+        (0, 1),
+        (16, 2),
+    ]
 
 
 def test_outputs_that_share_memory(dry: Any) -> None:

@@ -784,6 +784,30 @@ def test_what_is_compiled_away_need_not_be_known(judge: Judge, line: str) -> Non
     )
     assert torch.equal(tensor(judge(source)), 2 * X)
 
+def test_functions_and_constants_of_other_modules_are_carried(judge: Judge) -> None:
+    """As of `torch._inductor.runtime.triton_helpers`."""
+    around = """
+import types
+
+helpers = types.ModuleType("helpers")
+
+
+@triton.jit
+def twice(x):
+    return helpers.TWO * x
+
+
+helpers.twice, helpers.TWO, helpers.other = twice, tl.constexpr(2), {}
+
+
+@triton.jit"""
+    source = DOUBLE.replace("@triton.jit", around.lstrip("\n"), 1)
+    source = source.replace("2.0 * tl.load(x_ptr + at, mask=mask)", f"helpers.twice({VALUES[6:]})")
+    assert torch.equal(tensor(judge(source)), 2 * X)
+    other = judge(source.replace("    mask = at", "    at += len(helpers.other)\n    mask = at"))
+    assert other["refusal"]["kind"] in ("unsupported", "compile_error")
+
+
 
 def test_inner_functions_of_the_language_are_known(judge: Judge) -> None:
     source = DOUBLE.replace("2.0 *", "(_log2(BLOCK) - 4.0) *")

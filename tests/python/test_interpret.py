@@ -364,7 +364,6 @@ def test_what_the_interpreter_raises_is_its_own_failing(judge: Judge) -> None:
 def test_a_function_is_mapped_over_elements(judge: Judge, dtype: torch.dtype) -> None:
     source = DOUBLE.replace(VALUES, f"tl.map_elementwise(f, {VALUES[6:]})").replace(
         "@triton.jit",
-        "@triton.jit",
         "@triton.jit\ndef f(x):\n    if x > 0:\n        x = 2 * x\n    return x\n\n\n@triton.jit",
         1,
     )
@@ -784,6 +783,7 @@ def test_what_is_compiled_away_need_not_be_known(judge: Judge, line: str) -> Non
     )
     assert torch.equal(tensor(judge(source)), 2 * X)
 
+
 def test_functions_and_constants_of_other_modules_are_carried(judge: Judge) -> None:
     """As of `torch._inductor.runtime.triton_helpers`."""
     around = """
@@ -806,7 +806,6 @@ helpers.twice, helpers.TWO, helpers.other = twice, tl.constexpr(2), {}
     assert torch.equal(tensor(judge(source)), 2 * X)
     other = judge(source.replace("    mask = at", "    at += len(helpers.other)\n    mask = at"))
     assert other["refusal"]["kind"] in ("unsupported", "compile_error")
-
 
 
 def test_inner_functions_of_the_language_are_known(judge: Judge) -> None:

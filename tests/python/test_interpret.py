@@ -595,6 +595,11 @@ LOWEST = torch.tensor([(int(x) & -int(x)).bit_length() for x in X], dtype=torch.
         ("libdevice.erfinv(x * 0.01)", torch.erfinv(X / 100)),
         ("libdevice.tgamma(x * 0.1 + 5.55)", torch.lgamma(X / 10 + 5.55).exp()),
         ("libdevice.lgamma(x)", torch.lgamma(X)),
+        ("libdevice.logb(x)", torch.log2(X.abs()).floor()),
+        (
+            "libdevice.sad(x.to(tl.int32), 3, (x * 0).to(tl.uint32)).to(tl.float32)",
+            (X - 3).abs(),
+        ),
         ("libdevice.sinpi(x * 0.25)", (X.double() * torch.pi / 4).sin().float()),
         ("libdevice.cospi(x * 0.25)", (X.double() * torch.pi / 4).cos().float()),
         ("libdevice.rcbrt(x)", X.double().abs().pow(-1 / 3).float() * (2 * (X >= 0) - 1)),

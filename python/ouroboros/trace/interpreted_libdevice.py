@@ -107,6 +107,7 @@ _MATHS: dict[str, Callable[..., Any]] = {
     "isinfd": np.isinf,
     "isnand": np.isnan,
     "lgamma": _of_torch(torch.lgamma),
+    "logb": lambda x: np.where(np.isfinite(x) & (x != 0), np.frexp(x)[1] - 1.0, np.log(np.abs(x))),
     "llrint": np.rint,
     "llround": _to_nearest,
     "nearbyint": np.rint,

@@ -77,9 +77,11 @@ WORDS: dict[str, Callable[..., Any]] = {
     "mulhi": _high_half,
     "popc": _set,
     "popcll": _set,
+    "sad": lambda x, y, z: np.abs(x.astype(np.int64) - y) + z,
     "uint_as_float": _as("float32"),
     "umul64hi": _high_half,
     "umulhi": _high_half,
+    "usad": lambda x, y, z: np.abs(x.astype(np.int64) - y) + z,
     **{
         f"float2{name}_{way}": _to_whole(rounded, kind)
         for name, kind in {"int": "int32", "uint": "uint32"}.items()

@@ -9,10 +9,13 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import torch
 import triton.runtime.interpreter as interpreter
 from triton.language import core
 from triton.language.extra import libdevice as anywhere
 from triton.language.extra.cuda import libdevice as cuda
+
+from ouroboros.trace.libdevice_words import WORDS
 
 __all__ = ["libdevice"]
 
@@ -28,19 +31,27 @@ def _to_nearest(x: Any) -> Any:
     return np.copysign(whole + np.where(np.abs(x - whole) >= 0.5, np.sign(x), 0), x)
 
 
-def _unsigned(x: Any) -> Any:
-    return x.view(f"u{x.itemsize}")
+def _of_half_turns(x: Any, quarters: int) -> Any:
+    """Returns the sine of an angle in half turns, so many quarters of a turn further."""
+    x = x.astype(np.float64)
+    nearest = np.rint(2 * x)
+    rest = math.pi * (x - nearest / 2)
+    turned = (nearest + quarters) % 4
+    made = np.where(turned % 2 == 0, np.sin(rest), np.cos(rest))
+    return np.where(turned >= 2, -made, made)
 
 
-def _first_set(x: Any) -> Any:
-    """Returns the number of the lowest bit that is set, from 1, and 0 where there is none."""
-    bits = _unsigned(x)
-    return np.where(bits == 0, 0, np.bitwise_count(bits ^ (bits - bits.dtype.type(1))))
+def _gamma(x: float) -> float:
+    try:
+        return math.gamma(x)
+    except OverflowError:
+        return math.copysign(math.inf, x)
+    except ValueError:  # A pole.
+        return math.nan if x else math.copysign(math.inf, x)
 
 
-def _set(x: Any) -> Any:
-    """Returns how many bits are set."""
-    return np.bitwise_count(_unsigned(x))
+def _of_torch(function: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Any], Any]:
+    return lambda x: function(torch.from_numpy(x.astype(np.float64))).numpy()
 
 
 def _of_float32(x: Any, factor: float) -> Any:
@@ -70,6 +81,7 @@ _FAST: dict[str, Callable[..., Any]] = {
 
 _MATHS: dict[str, Callable[..., Any]] = {
     **_FAST,
+    **WORDS,
     **{name: getattr(np, name) for name in _SAME.split()},
     "abs": np.abs,
     "acos": np.arccos,
@@ -79,29 +91,40 @@ _MATHS: dict[str, Callable[..., Any]] = {
     "atan": np.arctan,
     "atan2": np.arctan2,
     "atanh": np.arctanh,
+    "cospi": lambda x: _of_half_turns(x, 1),
     "erf": np.vectorize(math.erf, otypes=[np.float64]),
     "erfc": np.vectorize(math.erfc, otypes=[np.float64]),
+    "erfcinv": lambda x: -_of_torch(torch.special.ndtri)(x / 2) / math.sqrt(2),
+    "erfcx": _of_torch(torch.special.erfcx),
+    "erfinv": _of_torch(torch.special.erfinv),
     "exp10": lambda x: np.power(x.dtype.type(10), x),
-    "ffs": _first_set,
-    "ffsll": _first_set,
+    "fdim": lambda x, y: np.where(x <= y, 0, x - y),
     "finite": np.isfinite,
     "fma": lambda x, y, z: x.astype(np.float64) * y + z,
     "fma_rn": lambda x, y, z: x.astype(np.float64) * y + z,
+    "frsqrt_rn": lambda x: 1 / np.sqrt(x.astype(np.float64)),
     "isfinited": np.isfinite,
-    "lgamma": np.vectorize(math.lgamma, otypes=[np.float64]),
+    "isinfd": np.isinf,
+    "isnand": np.isnan,
+    "lgamma": _of_torch(torch.lgamma),
+    "logb": lambda x: np.where(np.isfinite(x) & (x != 0), np.frexp(x)[1] - 1.0, np.log(np.abs(x))),
     "llrint": np.rint,
     "llround": _to_nearest,
     "nearbyint": np.rint,
     "normcdf": np.vectorize(lambda x: math.erfc(-x / math.sqrt(2)) / 2, otypes=[np.float64]),
-    "popc": _set,
-    "popcll": _set,
+    "normcdfinv": _of_torch(torch.special.ndtri),
     "pow": np.power,
     "powi": np.power,
+    "rcbrt": lambda x: 1 / np.cbrt(x.astype(np.float64)),
     "remainder": lambda x, y: x - y * np.rint(x / y),
     "rhypot": lambda x, y: 1 / np.hypot(x, y),
     "round": _to_nearest,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "saturate": lambda x: np.fmin(np.fmax(x, 0), 1),
+    "scalbn": np.ldexp,
+    "signbitd": np.signbit,
+    "sinpi": lambda x: _of_half_turns(x, 0),
+    "tgamma": np.vectorize(_gamma, otypes=[np.float64]),
     **{
         f"{kind}{name}_rn": function
         for kind in "fd"

@@ -80,7 +80,9 @@ def _function(function: Any, inside: tuple[Any, ...]) -> Record:
         "name": function.__name__,
         "source": function.src,
         "globals": {
-            name: _describe(scope[name], inside) for name in _free_names(tree) if name in scope
+            name: _described_around(tree, name, scope[name], inside)
+            for name in _free_names(tree)
+            if name in scope
         },
         "defaults": {name: _describe(value, inside) for name, value in defaults.items()},
         "declared": [parameter.name for parameter in function.params if parameter.is_constexpr],
@@ -130,6 +132,24 @@ def _free_names(tree: ast.AST) -> set[str]:
     arguments = {node.arg for node in ast.walk(tree.args) if isinstance(node, ast.arg)}
     stored = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
     return {node.id for node in names} - arguments - stored
+
+
+def _described_around(tree: ast.AST, name: str, value: Any, inside: tuple[Any, ...]) -> Any:
+    """Returns what a name stands for; of a module that is not Triton's with what is used of it."""
+    described = _describe(value, inside)
+    if isinstance(value, ModuleType) and not f"{value.__name__}.".startswith("triton."):
+        used = {
+            node.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == name
+        }
+        members = {attr: getattr(value, attr, None) for attr in sorted(used)}
+        described["members"] = {
+            attr: _describe(member, inside)
+            for attr, member in members.items()
+            if isinstance(member, (JITCallable, tl.constexpr))
+        }
+    return described
 
 
 def _describe(value: Any, inside: tuple[Any, ...]) -> Any:

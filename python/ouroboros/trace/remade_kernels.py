@@ -176,6 +176,7 @@ class Scope(ast.NodeTransformer):
         self.values: dict[str, Any] = {}
         self.members: dict[str, tuple[ModuleType, str]] = {}
         self.unknown: dict[str, str] = {}
+        self.foreign: dict[tuple[str, str], str] = {}
         for name, value in described.items():
             try:
                 self._add(name, value, remake)
@@ -186,6 +187,11 @@ class Scope(ast.NodeTransformer):
         if not (isinstance(value, dict) and "module" in value):
             self.values[name] = value_of(value, remake)
             return
+        for attribute, member in value.get("members", {}).items():
+            # No variable begins with a number.
+            found = _around(f"{len(self.foreign)}_{attribute}")
+            self.values[found] = value_of(member, remake)
+            self.foreign[name, attribute] = found
         module = module_of(value["module"])
         if "name" not in value:
             self.values[name] = module
@@ -234,6 +240,10 @@ class _Names(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if not isinstance(node.ctx, ast.Load):
             raise unknown(f"setting the attribute {node.attr}")
+        if isinstance(node.value, ast.Name) and node.value.id not in self._own:
+            found = self._scope.foreign.get((node.value.id, node.attr))
+            if found is not None:
+                return ast.copy_location(ast.Name(found, ast.Load()), node)
         try:
             value, rest = self._resolve(node)
             for name in rest:

@@ -44,10 +44,12 @@ class OUROBOROS_API Arena {
                                           Placement placement) const;
 
   /// Fills every byte of a call's pages that belongs to no element (the slack before or after the
-  /// buffer) and every output element with a pattern made from `seed`.
+  /// buffer) and every output element with a pattern made from `seed`. Elements hold what no result
+  /// is at the low end (NaN, implausible integers), and at the high end what many are: zero, one, a
+  /// very large number of either sign.
   void poison(std::size_t call, Placement placement, std::uint64_t seed) const;
 
-  /// Re-poisons the outputs' elements alone, which is what a timed replay needs.
+  /// Re-poisons the outputs' elements alone, which is what a timed replay needs, with either kind.
   void poison_outputs(std::size_t call, Placement placement, std::uint64_t seed) const;
 
   /// Compares a call's slack with what `poison` wrote. Returns a sentence that names the buffer
@@ -56,7 +58,8 @@ class OUROBOROS_API Arena {
                                                         std::uint64_t seed) const;
 
   /// How many elements of a call's outputs still hold what `poison` wrote. Returns a sentence that
-  /// names the first such output, or nothing when everything was written.
+  /// names the first such output, or nothing when everything was written. At the high end nothing
+  /// is ever said: a result may be the number that `poison` wrote.
   [[nodiscard]] std::optional<std::string> unwritten(std::size_t call, Placement placement,
                                                      std::uint64_t seed) const;
 

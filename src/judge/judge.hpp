@@ -32,6 +32,14 @@ struct CaseSpec {
 
 class Tolerance;
 
+/// Numbers that were put in an order which PyTorch leaves open among equal ones, and an output that
+/// says where each rank's number lies: any place of an equal one is right, but each only once.
+struct Ranks {
+  at::Tensor numbers;    ///< In float64; undefined for an output that is no such thing.
+  at::Tensor places;     ///< As the oracle has them, along `dim`.
+  std::int64_t dim = 0;  ///< Not negative.
+};
+
 /// A case with everything that a comparison needs.
 struct Case {
   CaseSpec spec;
@@ -39,6 +47,7 @@ struct Case {
   Tensors reference;  ///< The reference's outputs in the case's dtype, contiguous.
   Tensors oracle;     ///< The true values in float64 (integers: in int64).
   Tensors allowed;    ///< Allowed absolute error of each element, float64, shaped as the outputs.
+  std::vector<Ranks> ranks;  ///< Of each output, where equal numbers may come in any order.
 
   /// The rule that `allowed` came from, for each output: see `realise_again`.
   std::vector<std::shared_ptr<const Tolerance>> tolerances;
@@ -119,7 +128,10 @@ struct Inside {
   /// Of equal real numbers that are put in an order that PyTorch leaves open (`topk`, `sort`, ...),
   /// those with a higher index are larger (1), smaller (-1), or as they come (0).
   int ties = 0;
+  /// By so much, relative and each in its own way, terms of sums move that are not whole.
+  double terms = 0.0;
   bool single = false;  ///< What is float32's nearest number to several is a tie of those.
+  std::vector<Ranks>* ranks = nullptr;  ///< Where such orders are noted.
 };
 
 /// Runs `reference` in float64, or in float32, with every cast to a lower floating type inside it

@@ -108,16 +108,36 @@ at::Tensor as_factor(const at::Tensor& tensor) {
   if (inside.seed == 0) return nearest;
   const auto half = 0.5 * format_of(*dtype_of(*inside.factors)).epsilon;
   const auto key = random::key(inside.seed, moves_made++);
-  const auto other = rounded(moved({tensor.contiguous()}, half, false, key).front());
+  const auto other = rounded(moved({tensor.contiguous()}, half, Moves::by_place, key).front());
   return at::where(nearest.eq(tensor), nearest, other.to(tensor.scalar_type()));
 }
 
-void round_factors(c10::IValue& value) {
+/// Whether the operator adds numbers up, which everyone does in an order of their own.
+bool adds(std::string_view name) {
+  const auto parts = {"sum",       "mean",   "prod",     "norm",   "var",   "std",    "mm",
+                      "mv",        "matmul", "dot",      "conv",   "dist",  "loss",   "_add",
+                      "avg_",      "cov",    "fft",      "linear", "inner", "einsum", "tensordot",
+                      "attention", "cosine", "upsample", "reduce", "bag",   "trapez"};
+  return std::any_of(parts.begin(), parts.end(),
+                     [name](std::string_view part) { return name.find(part) != name.npos; });
+}
+
+/// Terms of a sum with moves of their own. Whole numbers are counted: the inputs moved, and so did
+/// all that came of them.
+at::Tensor as_term(const at::Tensor& tensor) {
+  if (!tensor.defined() || tensor.scalar_type() != at::kDouble) return tensor;
+  const auto key = random::key(inside.seed, moves_made++);
+  const auto other = moved({tensor.contiguous()}, inside.terms, Moves::by_place, key).front();
+  return at::where(tensor.eq(tensor.round()), tensor, other);
+}
+
+template <typename Change>
+void change_tensors(c10::IValue& value, Change&& change) {
   if (value.isTensor()) {
-    value = as_factor(value.toTensor());
+    value = change(value.toTensor());
   } else if (value.isTensorList()) {
     c10::List<at::Tensor> out;
-    for (const at::Tensor& one : value.toTensorVector()) out.push_back(as_factor(one));
+    for (const at::Tensor& one : value.toTensorVector()) out.push_back(change(one));
     value = std::move(out);
   }
 }
@@ -137,11 +157,33 @@ bool leaves_ties_open(std::string_view name, const c10::FunctionSchema& schema,
   return true;
 }
 
+at::Tensor as_compared(const at::Tensor& numbers) {
+  return inside.single ? numbers.to(at::kFloat).to(at::kDouble) : numbers;
+}
+
+/// The dimension that an operator orders along; -1 where it has none.
+std::int64_t ordered_along(const c10::FunctionSchema& schema, const torch::jit::Stack& stack,
+                           std::int64_t dims) {
+  const auto& arguments = schema.arguments();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const auto& value = stack[stack.size() - arguments.size() + i];
+    if (arguments[i].name() != "dim" || !value.isInt()) continue;
+    return value.toInt() < 0 ? value.toInt() + dims : value.toInt();
+  }
+  return -1;
+}
+
+void note_ranks(const at::Tensor& numbers, const c10::IValue& result, std::int64_t dim) {
+  if (!result.isTensor() || result.toTensor().scalar_type() != at::kLong) return;
+  auto places = result.toTensor();
+  if (places.dim() < numbers.dim()) places = places.unsqueeze(dim);
+  inside.ranks->push_back({as_compared(numbers), places, dim});
+}
+
 /// Breaks ties by their place along any dimension, and by less than two numbers of float32 differ.
 void break_ties(c10::IValue& value) {
   if (!value.isTensor() || value.toTensor().scalar_type() != at::kDouble) return;
-  const auto numbers =
-      inside.single ? value.toTensor().to(at::kFloat).to(at::kDouble) : value.toTensor();
+  const auto numbers = as_compared(value.toTensor());
   auto places = at::zeros(numbers.sizes(), numbers.options());
   for (std::int64_t d = 0; d < numbers.dim(); ++d) {
     const auto along = at::linspace(0.0, 1.0, numbers.size(d), numbers.options());
@@ -170,7 +212,8 @@ std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::IValue
 void move_result(const at::Tensor& result, const at::Tensor& size) {
   if (result.scalar_type() != at::kDouble || result.sizes() != size.sizes()) return;
   const auto key = random::key(inside.seed, moves_made++);
-  const auto moves = moved({at::ones_like(size)}, inside.step, false, key).front().sub_(1.0);
+  const auto moves =
+      moved({at::ones_like(size)}, inside.step, Moves::by_place, key).front().sub_(1.0);
   result.add_(moves.mul_(size));
 }
 
@@ -220,14 +263,26 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     } else if (!written(arguments[i])) {
       // Constants that a reference brought along: `a.to(b)` and `a.type_as(b)` must not lower `a`.
       raise_value(value);
-      if (inside.factors && multiplies_matrices(name)) round_factors(value);
+      if (inside.factors && multiplies_matrices(name)) change_tensors(value, as_factor);
+      if (inside.terms != 0.0 && adds(name)) change_tensors(value, as_term);
     }
   }
-  if (inside.ties != 0 && leaves_ties_open(name, schema, *stack)) break_ties((*stack)[begin]);
+  at::Tensor ordered;
+  std::int64_t dim = -1;
+  if ((inside.ties != 0 || inside.ranks != nullptr) && leaves_ties_open(name, schema, *stack)) {
+    if (inside.ties != 0) break_ties((*stack)[begin]);
+    if (inside.ranks != nullptr && (*stack)[begin].isTensor()) {
+      ordered = (*stack)[begin].toTensor();
+      dim = ordered_along(schema, *stack, ordered.dim());
+    }
+  }
   const auto size = arguments.empty() ? std::nullopt : size_of_terms(name, (*stack)[begin]);
   op.callBoxed(stack);
   const auto returned = schema.returns().size();
   for (auto i = stack->size() - returned; i < stack->size(); ++i) raise_value((*stack)[i]);
+  if (ordered.defined() && ordered.dim() > 0 && dim >= 0 && returned > 0) {
+    note_ranks(ordered, stack->back(), dim);
+  }
   if (size && returned == 1 && stack->back().isTensor()) {
     move_result(stack->back().toTensor(), *size);
   }

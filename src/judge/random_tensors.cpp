@@ -60,9 +60,12 @@ void fill(const at::Tensor& into, Make&& make) {
 }  // namespace
 
 at::Tensor bits(std::uint64_t key, std::int64_t first, std::int64_t count, at::Device device) {
-  auto position =
-      at::arange(first + 1, first + count + 1, at::TensorOptions().dtype(at::kLong).device(device));
-  return mixed(times(position, step).add_(at::Scalar(static_cast<std::int64_t>(key))));
+  return bits(
+      key, at::arange(first, first + count, at::TensorOptions().dtype(at::kLong).device(device)));
+}
+
+at::Tensor bits(std::uint64_t key, const at::Tensor& positions) {
+  return mixed(times(positions + 1, step).add_(at::Scalar(static_cast<std::int64_t>(key))));
 }
 
 void fill_normal(std::uint64_t key, const at::Tensor& into) {

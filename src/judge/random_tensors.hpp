@@ -12,6 +12,9 @@ namespace ouroboros::judge::random {
 [[nodiscard]] at::Tensor bits(std::uint64_t key, std::int64_t first, std::int64_t count,
                               at::Device device);
 
+/// What `bits` gives at each of these positions, which are int64.
+[[nodiscard]] at::Tensor bits(std::uint64_t key, const at::Tensor& positions);
+
 /// Fills a contiguous tensor of a floating dtype with what `normal` gives, rounded to that dtype.
 void fill_normal(std::uint64_t key, const at::Tensor& into);
 

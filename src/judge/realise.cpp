@@ -62,13 +62,6 @@ Tensors in_single(const Problem& problem, const Case& one) {
   }
 }
 
-void allow_close_calls(const Problem& problem, Case& one) {
-  const auto allowed = allowed_for_integers(problem, one);
-  for (std::size_t i = 0; i < allowed.size(); ++i) {
-    if (allowed[i].defined()) one.allowed[i] = allowed[i];
-  }
-}
-
 /// Whether the reference leaves the range of its dtype where the true value is finite.
 bool overflows(const Tensors& reference, const Tensors& oracle) {
   for (std::size_t k = 0; k < reference.size(); ++k) {
@@ -152,9 +145,10 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
   const int times = perturbations_for(input_elements(problem, spec));
   for (int time = 0; time < times; ++time) {
     const auto key = random::key(~spec.seed, static_cast<std::uint64_t>(time));
-    const auto outputs =
-        run_oracle(problem, spec, judge::moved(one.inputs, perturbation, time == 0, key),
-                   {perturbation, std::nullopt, random::key(key, 1000)});
+    const auto outputs = run_oracle(
+        problem, spec,
+        judge::moved(one.inputs, perturbation, time == 0 ? Moves::together : Moves::by_place, key),
+        {perturbation, std::nullopt, random::key(key, 1000)});
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i].sizes() != one.oracle[i].sizes()) {
         throw ReferenceFault("the shape of '" + problem.outputs[i] +

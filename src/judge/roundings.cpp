@@ -72,7 +72,7 @@ Roundings roundings_on_the_way(const Problem& problem, const Case& one) {
       note(run_oracle(problem, one.spec, raise(one.inputs), rounding), one.oracle);
     }
     if (rounds) {
-      auto inputs = judge::moved(one.inputs, next_to(one.spec.dtype), false, key);
+      auto inputs = judge::moved(one.inputs, next_to(one.spec.dtype), Moves::by_place, key);
       for (std::size_t k = 0; k < inputs.size(); ++k) {
         inputs[k] = inputs[k].to(one.inputs[k].scalar_type());
       }

@@ -4,6 +4,8 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <exception>
 #include <new>
@@ -72,6 +74,11 @@ Tensors accepted(const Problem& problem, const std::string& what, const CaseSpec
     out.push_back(tensor.detach().resolve_neg().contiguous());
   }
   return out;
+}
+
+/// Equal numbers of two inputs are to move alike.
+std::uint64_t key_of_moves(Moves moves, std::uint64_t seed, std::size_t input) {
+  return random::key(seed, moves == Moves::by_value ? 0 : input);
 }
 
 Tensors copies(const Tensors& tensors) {
@@ -152,29 +159,41 @@ Tensors raise(const Tensors& inputs) {
   return out;
 }
 
-Tensors moved(const Tensors& inputs, double by, bool together, std::uint64_t seed) {
+Tensors moved(const Tensors& inputs, double by, Moves moves, std::uint64_t seed) {
+  if (!place_of(inputs).is_cpu()) return moved_by_operators(inputs, by, moves, seed);
   auto out = raise(inputs);
   for (std::size_t k = 0; k < out.size(); ++k) {
     if (!out[k].is_floating_point()) continue;
-    const auto key = random::key(seed, k);
+    const auto key = key_of_moves(moves, seed, k);
     const auto count = out[k].numel();
-    if (!out[k].is_cpu()) {
-      if (together) {
-        out[k].mul_(1.0 + by);
-        continue;
-      }
-      const auto drawn = random::bits(key, 0, count, out[k].device());
-      auto factors = drawn.bitwise_and(0xffff).to(at::kDouble).mul_(by * 0x1p-17).add_(0.75 * by);
-      factors = at::where(drawn.lt(0), factors, -factors).add_(1.0);
-      out[k].view(-1).mul_(factors);
-      continue;
-    }
     auto* values = out[k].mutable_data_ptr<double>();
     for (std::int64_t i = 0; i < count; ++i) {
-      const auto bits = random::bits(key, static_cast<std::uint64_t>(i));
+      const auto place = moves == Moves::by_value
+                             ? std::bit_cast<std::uint64_t>(std::fabs(values[i]))
+                             : static_cast<std::uint64_t>(i);
+      const auto bits = random::bits(key, place);
       const double far = static_cast<double>(bits & 0xffff) * (by * 0x1p-17) + 0.75 * by;
-      values[i] *= 1.0 + (together ? by : (bits >> 63) != 0 ? far : -far);
+      values[i] *= 1.0 + (moves == Moves::together ? by : (bits >> 63) != 0 ? far : -far);
     }
+  }
+  return out;
+}
+
+Tensors moved_by_operators(const Tensors& inputs, double by, Moves moves, std::uint64_t seed) {
+  auto out = raise(inputs);
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    if (!out[k].is_floating_point()) continue;
+    if (moves == Moves::together) {
+      out[k].mul_(1.0 + by);
+      continue;
+    }
+    const auto key = key_of_moves(moves, seed, k);
+    const auto flat = out[k].view(-1);
+    const auto drawn = moves == Moves::by_value ? random::bits(key, flat.abs().view(at::kLong))
+                                                : random::bits(key, 0, flat.numel(), flat.device());
+    auto factors = drawn.bitwise_and(0xffff).to(at::kDouble).mul_(by * 0x1p-17).add_(0.75 * by);
+    factors = at::where(drawn.lt(0), factors, -factors).add_(1.0);
+    flat.mul_(factors);
   }
   return out;
 }

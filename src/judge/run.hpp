@@ -38,10 +38,21 @@ namespace ouroboros::judge {
 /// Copies with all real numbers in float64.
 [[nodiscard]] Tensors raise(const Tensors& inputs);
 
-/// As `raise`, with every real number moved, relative to itself: all up by `by` where `together`,
-/// as the roundings of a long sum may well fall; otherwise up or down at random, by 3/4 to 5/4 of
-/// `by`. With one size for all, terms that cancel would often move as one.
-[[nodiscard]] Tensors moved(const Tensors& inputs, double by, bool together, std::uint64_t seed);
+/// What decides which way a number moves.
+enum class Moves : std::uint8_t {
+  together,  ///< Nothing, as the roundings of a long sum may well fall.
+  by_place,  ///< Chance, for each element.
+  by_value,  ///< Its size alone: what is equal stays so, in all inputs, and so does what cancels.
+};
+
+/// As `raise`, with every real number moved, relative to itself: all up by `by` where they move
+/// together; otherwise up or down at random, by 3/4 to 5/4 of `by`. With one size for all, terms
+/// that cancel would often move as one.
+[[nodiscard]] Tensors moved(const Tensors& inputs, double by, Moves moves, std::uint64_t seed);
+
+/// The same by LibTorch's operators, which is what tensors on another device need.
+[[nodiscard]] Tensors moved_by_operators(const Tensors& inputs, double by, Moves moves,
+                                         std::uint64_t seed);
 
 /// For messages about a case: " (dtype float32, family normal)".
 [[nodiscard]] std::string in_case(const CaseSpec& spec);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "judge/random.hpp"
+#include "judge/ranks.hpp"
 #include "judge/run.hpp"
 #include "judge/tensors.hpp"
 
@@ -29,7 +30,10 @@ at::Tensor distance(const at::Tensor& a, const at::Tensor& b) {
 
 class CloseCalls {
  public:
-  CloseCalls(const Problem& problem, const Case& one) : problem_(problem), one_(one) {
+  // Numbers that are equal compare alike in any arithmetic: they move as one, and only what is
+  // added up moves term by term. What an oracle of the problem's own adds up nobody sees.
+  CloseCalls(const Problem& problem, const Case& one)
+      : problem_(problem), one_(one), moves_(problem.oracle ? Moves::by_place : Moves::by_value) {
     for (const auto& oracle : one.oracle) {
       allowed_.push_back(is_real(oracle)
                              ? at::Tensor()
@@ -37,13 +41,20 @@ class CloseCalls {
     }
   }
 
-  /// Where equal numbers are put in order, any of them may come first.
+  /// Where equal numbers are put in order, any of them may come first. An output that is their
+  /// places is judged by the numbers there; of what else comes of the order two runs must tell.
   void look_at_ties() {
     Inside ordered;
     ordered.single = one_.spec.dtype != DType::float64;
+    std::vector<Ranks> found;
+    ordered.ranks = &found;
+    (void)run_oracle(problem_, one_.spec, raise(one_.inputs), ordered);
+    ordered.ranks = nullptr;
+    if (found.empty()) return;
+    for (const auto& oracle : one_.oracle) ranks_.push_back(ranks_of(oracle, found));
     for (const int later : {1, -1}) {
       ordered.ties = later;
-      add(run_oracle(problem_, one_.spec, raise(one_.inputs), ordered));
+      add(run_oracle(problem_, one_.spec, raise(one_.inputs), ordered), /*of_ties=*/true);
     }
   }
 
@@ -51,9 +62,12 @@ class CloseCalls {
     for (int time = 0; time < most_moves; ++time) {
       if (time == first_moves && !found_) return;
       const auto key = random::key(~one_.spec.seed, 1000 + static_cast<std::uint64_t>(time));
-      const bool together = time < 2;
+      const auto moves = time < 2 ? Moves::together : moves_;
       const double way = time == 1 ? -by : by;
-      add(run_oracle(problem_, one_.spec, moved(one_.inputs, way, together, key)));
+      Inside inside;
+      inside.seed = random::key(key, 1000);
+      inside.terms = time < 2 ? 0.0 : by;
+      add(run_oracle(problem_, one_.spec, moved(one_.inputs, way, moves, key), inside));
     }
   }
 
@@ -68,11 +82,12 @@ class CloseCalls {
   }
 
   [[nodiscard]] const Tensors& allowed() const noexcept { return allowed_; }
+  [[nodiscard]] const std::vector<Ranks>& ranks() const noexcept { return ranks_; }
 
  private:
-  void add(const Tensors& outputs) {
+  void add(const Tensors& outputs, bool of_ties = false) {
     for (std::size_t i = 0; i < allowed_.size(); ++i) {
-      if (!allowed_[i].defined()) continue;
+      if (!allowed_[i].defined() || (of_ties && ranks_[i].numbers.defined())) continue;
       if (outputs[i].sizes() != one_.oracle[i].sizes()) {
         throw ReferenceFault("the shape of '" + problem_.outputs[i] +
                              "' depends on the values of the inputs" + in_case(one_.spec));
@@ -85,25 +100,30 @@ class CloseCalls {
 
   const Problem& problem_;
   const Case& one_;
+  const Moves moves_;
   Tensors allowed_;
+  std::vector<Ranks> ranks_;
   bool found_ = false;
 };
 
 }  // namespace
 
-Tensors allowed_for_integers(const Problem& problem, const Case& one) {
-  CloseCalls calls(problem, one);
+void allow_close_calls(const Problem& problem, Case& one) {
   const bool no_integers = std::all_of(one.oracle.begin(), one.oracle.end(), is_real);
   const bool exact_inputs = std::none_of(one.inputs.begin(), one.inputs.end(), is_real);
-  if (no_integers || exact_inputs) return calls.allowed();
-  const double by = precision_of(one.spec.dtype);
-  calls.look_at_ties();
-  calls.look(by);
-  if (calls.add_reference() && has_16_bits(one.spec.dtype)) {
-    // Two roundings to the case's own dtype.
-    calls.look(format_of(one.spec.dtype).epsilon);
+  CloseCalls calls(problem, one);
+  if (!no_integers && !exact_inputs) {
+    calls.look_at_ties();
+    calls.look(precision_of(one.spec.dtype));
+    if (calls.add_reference() && has_16_bits(one.spec.dtype)) {
+      // Two roundings to the case's own dtype.
+      calls.look(format_of(one.spec.dtype).epsilon);
+    }
   }
-  return calls.allowed();
+  for (std::size_t i = 0; i < one.allowed.size(); ++i) {
+    if (calls.allowed()[i].defined()) one.allowed[i] = calls.allowed()[i];
+  }
+  one.ranks = calls.ranks();
 }
 
 }  // namespace ouroboros::judge

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <cstring>
 #include <set>
 #include <string>
 #include <vector>
@@ -150,6 +152,24 @@ TEST_CASE("fills and copies of every width land where the plan says") {
     CHECK(values[5] == 2.0F);
     CHECK(values[6] == OneCall::x(6));
   }
+}
+
+TEST_CASE("scratch holds no number at the low end and any at the high end") {
+  auto plan = builder();
+  const auto scratch = plan.scratch(count * 4);
+  plan.launch(CopyLaunch{{1, 0}, {scratch, 0}, count * 4});
+  const Fixture fixture(plan.plan());
+  std::set<std::uint32_t> met;
+  for (int time = 0; time < 40; ++time) {
+    REQUIRE(fixture.run(Placement::low).outcome == Outcome::returned);
+    CHECK(std::isnan(fixture.call.output(Placement::low)[count - 1]));
+    REQUIRE(fixture.run(Placement::high).outcome == Outcome::returned);
+    const auto values = fixture.call.output(Placement::high);
+    std::uint32_t word = 0;
+    std::memcpy(&word, &values[count - 1], sizeof word);
+    met.insert(word);
+  }
+  CHECK((met.size() > 4 && met.size() <= 8));
 }
 
 TEST_CASE("launches are timed one by one, and can be left out") {

@@ -1,6 +1,11 @@
 // The host executor on real compiled modules: what it hands over, what it stops, what it reports.
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -139,6 +144,52 @@ TEST_CASE("a write into the slack behind an output is seen") {
   const auto damage = sealed.arena->slack_damage(0, Placement::low, 7);
   REQUIRE(damage.has_value());
   CHECK(damage->find("past the end of output 'out'") != std::string::npos);
+}
+
+TEST_CASE(
+    "what an output holds before it is written is no number at one end and any at the other") {
+  Call call{"run", {}, {}};
+  for (const auto dtype : {DType::float32, DType::int32, DType::boolean}) {
+    call.buffers.push_back({"out", BufferRole::output, dtype, {10}});
+  }
+  const Arena arena({call});
+  const auto held = [&]<typename T>(std::size_t buffer, Placement placement, T) {
+    std::array<T, 10> values;
+    std::memcpy(values.data(), arena.view(0, buffer, placement).data(), sizeof values);
+    const auto same = [&](T one) { return std::memcmp(&one, &values[0], sizeof one) == 0; };
+    CHECK((placement == Placement::low || std::all_of(values.begin(), values.end(), same)));
+    return values[0];
+  };
+  std::set<float> reals;
+  std::set<std::int32_t> wholes;
+  std::set<std::uint8_t> bools;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    arena.poison(0, Placement::low, seed);
+    CHECK(std::isnan(held(0, Placement::low, float{})));
+    CHECK(held(2, Placement::low, std::uint8_t{}) > 1);
+    CHECK(arena.unwritten(0, Placement::low, seed).has_value());
+    arena.poison(0, Placement::high, seed);
+    reals.insert(held(0, Placement::high, float{}));
+    wholes.insert(held(1, Placement::high, std::int32_t{}));
+    bools.insert(held(2, Placement::high, std::uint8_t{}));
+    CHECK_FALSE(arena.slack_damage(0, Placement::high, seed).has_value());
+    // A right result may be just that number.
+    CHECK_FALSE(arena.unwritten(0, Placement::high, seed).has_value());
+  }
+  REQUIRE(reals.size() == 4);
+  CHECK(*reals.begin() < -1e30F);
+  CHECK(*reals.rbegin() > 1e30F);
+  CHECK(reals.count(0.0F) == 1);
+  using Limits = std::numeric_limits<std::int32_t>;
+  CHECK(wholes == std::set<std::int32_t>{Limits::min(), -1, 0, 1, Limits::max()});
+  CHECK(bools == std::set<std::uint8_t>{0, 1});
+  // Timed runs meet both kinds.
+  int numbers = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    arena.poison_outputs(0, Placement::low, seed);
+    numbers += std::isnan(held(0, Placement::low, float{})) ? 0 : 1;
+  }
+  CHECK((numbers > 20 && numbers < 80));
 }
 
 TEST_CASE("no constructor runs before the seal") {

@@ -10,6 +10,7 @@
 #include "judge/binades.hpp"
 #include "judge/random.hpp"
 #include "judge/random_tensors.hpp"
+#include "judge/run.hpp"
 #include "judge/tally.hpp"
 #include "judge/tensors.hpp"
 #include "referee/device/race_memory.hpp"
@@ -60,6 +61,26 @@ TEST_CASE("random bits are the same by operators") {
     REQUIRE(static_cast<std::uint64_t>(made.const_data_ptr<std::int64_t>()[i]) ==
             judge::random::bits(key, static_cast<std::uint64_t>(5 + i)));
   }
+}
+
+TEST_CASE("numbers move the same by operators, and equal ones alike where their value decides") {
+  const Tensors inputs = {awkward(7, {37, 501}).to(at::kFloat), awkward(8, {1000}),
+                          awkward(7, {501}).neg()};
+  using judge::Moves;
+  for (const auto moves : {Moves::together, Moves::by_place, Moves::by_value}) {
+    const auto loops = judge::moved(inputs, 0x1p-18, moves, 5);
+    const auto operators = judge::moved_by_operators(inputs, 0x1p-18, moves, 5);
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      CHECK(judge::same_bits(loops[k], operators[k]));
+      CHECK_FALSE(judge::same_bits(loops[k], inputs[k].to(at::kDouble)));
+    }
+  }
+  const auto x = normal(3, {1000});
+  const auto alike = judge::moved({x, x.flip(0), -x}, 0x1p-18, Moves::by_value, 5);
+  CHECK(judge::same_bits(alike[0], alike[1].flip(0)));
+  CHECK(judge::same_bits(alike[0], -alike[2]));
+  const auto up = (alike[0].abs() > x.abs()).sum().item().toLong();
+  CHECK((up > 400 && up < 600));
 }
 
 TEST_CASE("normal numbers are the same by operators") {

@@ -1,7 +1,10 @@
 #include <ATen/ops/amax.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/argmax.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/floor.h>
 #include <ATen/ops/isinf.h>
+#include <ATen/ops/kthvalue.h>
 #include <ATen/ops/round.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/sort.h>
@@ -11,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "catch.hpp"
 #include "judge/judge.hpp"
@@ -93,6 +97,42 @@ TEST_CASE("a comparison of real numbers makes masks", "[judge]") {
   CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0] > 0.0}; }) > 10);
 }
 
+TEST_CASE("equal numbers are no close call where the answer is promised", "[judge]") {
+  // The place of the largest number, of equal ones the second.
+  const auto second = [](const at::Tensor& x) {
+    const auto first = x.argmax(-1, true);
+    const auto rest = x.scatter(-1, first, -std::numeric_limits<double>::infinity());
+    const auto next = rest.argmax(-1, true);
+    const auto tied = rest.gather(-1, next).eq(x.gather(-1, first));
+    return at::where(tied, next, first).squeeze(-1);
+  };
+  auto problem = problem_of([](const Tensors& in) { return Tensors{in[0].argmax(-1)}; });
+  problem.dtypes = {DType::float32, DType::float16};
+  CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0].argmax(-1)}; }) == 0);
+  CHECK(refused(problem, [&](const Tensors& in) { return Tensors{second(in[0])}; }) > 30);
+  problem.reference = [](const Tensors& in) { return Tensors{in[0].abs().argmax(-1)}; };
+  CHECK(refused(problem, [&](const Tensors& in) { return Tensors{second(in[0].abs())}; }) > 30);
+
+  problem = problem_of([](const Tensors& in) { return Tensors{in[0] >= in[1]}; });
+  problem.inputs.push_back(problem.inputs.front());
+  problem.inputs.back().name = "y";
+  CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0] >= in[1]}; }) == 0);
+  CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0] > in[1]}; }) > 3);
+
+  // Sums of equal terms are not equal in every arithmetic; counts are.
+  problem = problem_of([](const Tensors& in) { return Tensors{in[0] >= in[0].mean({-1}, true)}; });
+  CHECK(refused(problem, [](const Tensors& in) {
+          const auto mean = in[0].cumsum(-1).slice(-1, -1) * (1.0 / in[0].size(-1));
+          return Tensors{in[0] >= mean.to(at::kFloat)};
+        }) == 0);
+  problem.reference = [](const Tensors& in) {
+    return Tensors{in[0].gt(0.0).to(at::kFloat).sum({-1}).to(at::kLong)};
+  };
+  CHECK(refused(problem, [](const Tensors& in) {
+          return Tensors{(in[0].gt(0.0).sum({-1}) - 1).clamp_min(0)};
+        }) > 30);
+}
+
 TEST_CASE("equal numbers may come in any order where PyTorch promises none", "[judge]") {
   const auto first_first = [](const Tensors& in) {
     return std::get<1>(at::sort(in[0], /*stable=*/true, -1, /*descending=*/true));
@@ -117,6 +157,34 @@ TEST_CASE("equal numbers may come in any order where PyTorch promises none", "[j
   CHECK(refused(infinite, [&](const Tensors& in) {
           return two(first_first({at::where(at::isinf(in[0]), in[0].abs(), in[0])}));
         }) > 0);
+  // An unstable sort: among equal ones, every place comes at some rank of theirs.
+  const auto shuffled = [&](const Tensors& in) {
+    const auto order = (at::arange(in[0].size(-1)) * 7919).remainder(1009).argsort(true, -1, false);
+    return order.index_select(0, first_first({in[0].index_select(-1, order)}).view(-1))
+        .view(in[0].sizes());
+  };
+  auto all =
+      problem_of([](const Tensors& in) { return Tensors{std::get<1>(at::sort(in[0], -1, true))}; });
+  CHECK(refused(all, [&](const Tensors& in) { return Tensors{shuffled(in)}; }) == 0);
+  CHECK(refused(all, [&](const Tensors& in) { return Tensors{last_first(in)}; }) == 0);
+  CHECK(refused(open, [&](const Tensors& in) { return two(shuffled(in)); }) == 0);
+  // No place twice, and no other number's, though it lies between those of equal ones.
+  CHECK(refused(all, [&](const Tensors& in) {
+          const auto places = shuffled(in);
+          const auto sorted = in[0].gather(-1, places);
+          const auto same = sorted.eq(sorted.roll(1, -1));
+          return Tensors{at::where(same, places.roll(1, -1), places)};
+        }) > 30);
+  auto middle = problem_of([](const Tensors& in) {
+    return Tensors{std::get<1>(at::kthvalue(in[0], (in[0].size(-1) + 1) / 2, -1))};
+  });
+  CHECK(refused(middle, [&](const Tensors& in) {
+          return Tensors{shuffled(in).flip(-1).select(-1, (in[0].size(-1) - 1) / 2).contiguous()};
+        }) == 0);
+  CHECK(refused(middle, [&](const Tensors& in) {
+          const auto found = shuffled(in).flip(-1).select(-1, (in[0].size(-1) - 1) / 2);
+          return Tensors{(found + 1).remainder(in[0].size(-1)).contiguous()};
+        }) > 30);
   // Numbers that are equal only once they were computed.
   open.reference = [](const Tensors& in) {
     const auto count = std::min<std::int64_t>(2, in[0].size(-1));

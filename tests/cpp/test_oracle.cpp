@@ -185,7 +185,7 @@ TEST_CASE("allowed errors follow the reference's error and the conditioning", "[
 TEST_CASE("inputs move by sizes of their own, so that terms that cancel do not move as one",
           "[oracle]") {
   const Tensors ones{at::ones({1000}, at::kFloat)};
-  const auto moved = judge::moved(ones, 0x1p-30, false, 7)[0] - 1.0;
+  const auto moved = judge::moved(ones, 0x1p-30, judge::Moves::by_place, 7)[0] - 1.0;
   std::set<double> sizes;
   int up = 0;
   for (std::int64_t i = 0; i < moved.numel(); ++i) {

@@ -94,9 +94,15 @@ def test_host_code_does_not_run_again(judge: Judge) -> None:
 
 
 def test_what_is_not_written_is_poison(judge: Judge) -> None:
-    out = tensor(judge(DOUBLE.replace("triton.cdiv(x.numel(), 64)", "1")))
-    assert torch.equal(out[:64], 2 * X[:64])
-    assert out[64:].isnan().all()
+    met = set()
+    for _ in range(24):
+        out = tensor(judge(DOUBLE.replace("triton.cdiv(x.numel(), 64)", "1")))
+        assert torch.equal(out[:64], 2 * X[:64])
+        (poison,) = set(out[64:].view(torch.int32).tolist())
+        met.add("nan" if out[64].isnan() else poison)
+    # Now no number, now one that memory may well hold.
+    assert "nan" in met
+    assert len(met) > 1
 
 
 def test_both_ends_of_a_tensor_are_guarded(judge: Judge) -> None:

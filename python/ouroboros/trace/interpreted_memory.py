@@ -13,6 +13,16 @@ __all__ = ["Buffers", "Refused"]
 _ALIGNMENT = 512  # As allocations on a device are.
 
 
+# Zero, much, much below zero and about one as real numbers; then whole ones.
+_NUMBERS = 0, 0x7B7B7B7B, 0xFBFBFBFB, 0x3F3F3F3F, 1, 0xFFFFFFFF, 0x7FFFFFFF, 0x80000000
+
+
+def _fresh_poison() -> bytes:
+    """As the executor's: now a quiet NaN, now a number that memory may well hold."""
+    word = 0x7FC00000 | secrets.randbits(22) if secrets.randbits(1) else secrets.choice(_NUMBERS)
+    return word.to_bytes(4, "little")
+
+
 class Refused(BaseException):
     """A kernel did what it may not, or what cannot be interpreted.
 
@@ -44,8 +54,7 @@ class Buffers:
         Raises:
             ValueError: An input is not as long as its buffer.
         """
-        # As the executor's: a quiet NaN, and another one each time.
-        poison = (0x7FC00000 | secrets.randbits(22)).to_bytes(4, "little")
+        poison = _fresh_poison()
         self._bytes: list[Any] = []
         rows = []
         for index, one in enumerate(described):

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <iterator>
 
 #include "executor/host/arena_layout.hpp"
 #include "ouroboros/error.hpp"
@@ -38,6 +39,36 @@ std::uint64_t poison_word(DType dtype, std::uint64_t seed, std::size_t buffer) {
       break;
   }
   return bits;
+}
+
+std::uint64_t drawn(std::uint64_t seed, std::size_t buffer) {
+  return (seed + 1 + buffer * 0xd1342543de82ef95ULL) * 0x9e3779b97f4a7c15ULL >> 32;
+}
+
+// What memory may well hold that nobody wrote: who takes the least of it and a result, or adds to
+// it where it is a number, is right on a NaN.
+std::uint64_t number_word(DType dtype, std::uint64_t draw) {
+  // Zero, much, much below zero and about one, in every floating-point type.
+  constexpr std::uint64_t reals[] = {0, 0x7b7b7b7b7b7b7b7bULL, 0xfbfbfbfbfbfbfbfbULL,
+                                     0x3f3f3f3f3f3f3f3fULL};
+  if (is_floating(dtype)) return reals[draw % std::size(reals)];
+  const auto bits = 8 * size_of(dtype);
+  const auto lowest = std::uint64_t{1} << (bits - 1);
+  const std::uint64_t wholes[] = {0, 1, ~std::uint64_t{0}, lowest, lowest - 1};
+  const auto whole = wholes[draw % (dtype == DType::boolean ? 2 : std::size(wholes))];
+  std::uint64_t word = 0;
+  for (std::size_t at = 0; at < 64; at += bits) {
+    word |= (whole & ~std::uint64_t{0} >> (64 - bits)) << at;
+  }
+  return word;
+}
+
+// At the low end an element that was not written is known by its word; at the high end it is a
+// number as any other.
+std::uint64_t element_word(DType dtype, Placement placement, std::uint64_t seed,
+                           std::size_t buffer) {
+  return placement == Placement::low ? poison_word(dtype, seed, buffer)
+                                     : number_word(dtype, drawn(seed, buffer));
 }
 
 // Regions are whole pages, so words fit; the pattern's phase is the region's.
@@ -87,12 +118,12 @@ void Arena::poison(std::size_t call, Placement placement, std::uint64_t seed) co
     const auto& region = layout_->region(call, i);
     const auto word = poison_word(buffers[i].dtype, seed, i);
     std::byte* pages = layout_->pages(region);
+    const std::size_t begin = layout_->offset(call, i, placement);
+    const std::size_t end = begin + buffers[i].bytes();
+    fill(pages, 0, begin, word);
+    fill(pages, end, region.bytes, word);
     if (buffers[i].role == BufferRole::output) {
-      fill(pages, 0, region.bytes, word);
-    } else {
-      const std::size_t begin = layout_->offset(call, i, placement);
-      fill(pages, 0, begin, word);
-      fill(pages, begin + buffers[i].bytes(), region.bytes, word);
+      fill(pages, begin, end, element_word(buffers[i].dtype, placement, seed, i));
     }
   }
 }
@@ -102,8 +133,9 @@ void Arena::poison_outputs(std::size_t call, Placement placement, std::uint64_t 
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     if (buffers[i].role == BufferRole::output) {
       const std::size_t begin = layout_->offset(call, i, placement);
+      const auto kind = drawn(~seed, i) % 2 == 0 ? Placement::low : Placement::high;
       fill(layout_->pages(layout_->region(call, i)), begin, begin + buffers[i].bytes(),
-           poison_word(buffers[i].dtype, seed, i));
+           element_word(buffers[i].dtype, kind, seed, i));
     }
   }
 }
@@ -134,6 +166,9 @@ std::optional<std::string> Arena::slack_damage(std::size_t call, Placement place
 
 std::optional<std::string> Arena::unwritten(std::size_t call, Placement placement,
                                             std::uint64_t seed) const {
+  if (placement == Placement::high) {
+    return std::nullopt;
+  }
   const auto& buffers = layout_->calls().at(call).buffers;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     if (buffers[i].role != BufferRole::output) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <random>
 
 #include "ouroboros/error.hpp"
@@ -15,10 +16,23 @@ constexpr std::uint64_t private_alignment = 256;
 
 constexpr auto patience = std::chrono::seconds{60};
 
-std::uint32_t fresh_pattern() {
+std::uint32_t random_bits() {
   static std::mt19937 random{std::random_device{}()};
+  return static_cast<std::uint32_t>(random());
+}
+
+std::uint32_t fresh_pattern() {
   // A quiet NaN in float32, and in float16 and bfloat16 in its upper half.
-  return 0x7fc00000U | (static_cast<std::uint32_t>(random()) & 0x003fffffU);
+  return 0x7fc00000U | (random_bits() & 0x003fffffU);
+}
+
+/// What memory may well hold that nobody wrote: to wait for a lock that is no NaN, or to take the
+/// least of it and a result, is right on a NaN.
+std::uint32_t fresh_number() {
+  // Zero, much, much below zero and about one as real numbers; then whole ones.
+  constexpr std::uint32_t words[] = {0, 0x7b7b7b7bU, 0xfbfbfbfbU, 0x3f3f3f3fU,
+                                     1, 0xffffffffU, 0x7fffffffU, 0x80000000U};
+  return words[random_bits() % std::size(words)];
 }
 
 }  // namespace
@@ -114,6 +128,9 @@ void Memory::copy_in() {
     one.range->fill(one.range->begin(), one.range->end(), canary_);
   }
   for (std::size_t plan = 0; plan < plans_.size() && plans_.size() == 1; ++plan) {
+    poison_scratch(plan, high_ ? fresh_number() : fresh_pattern());
+  }
+  for (std::size_t plan = 0; plan < plans_.size() && plans_.size() == 1; ++plan) {
     for (const auto& state : states_[plan]) {
       driver.check(
           driver.cuMemcpyDtoDAsync(private_address(state.buffer, state.image.size()),
@@ -142,7 +159,7 @@ void Memory::download() const {
 }
 
 void Memory::reset(std::size_t plan) const {
-  const auto pattern = fresh_pattern();
+  const auto pattern = random_bits() % 2 == 0 ? fresh_pattern() : fresh_number();
   const auto& driver = device_.driver();
   const auto stream = device_.stream();
   for (const auto& one : shared_) {
@@ -156,17 +173,21 @@ void Memory::reset(std::size_t plan) const {
       }
     }
   }
+  poison_scratch(plan, pattern);
+  for (const auto& state : states_[plan]) {
+    driver.check(driver.cuMemcpyDtoDAsync(private_address(state.buffer, state.image.size()),
+                                          state.pristine->begin(), state.image.size(), stream),
+                 "restoring a state");
+  }
+}
+
+void Memory::poison_scratch(std::size_t plan, std::uint32_t pattern) const {
   const auto& buffers = plans_[plan]->buffers;
   for (std::size_t i = shared_.size(); i < buffers.size(); ++i) {
     if (buffers[i].role == PlanRole::scratch) {
       const auto first = private_address(i - shared_.size(), buffers[i].bytes);
       private_[i - shared_.size()].range->fill(first, first + buffers[i].bytes / 4 * 4, pattern);
     }
-  }
-  for (const auto& state : states_[plan]) {
-    driver.check(driver.cuMemcpyDtoDAsync(private_address(state.buffer, state.image.size()),
-                                          state.pristine->begin(), state.image.size(), stream),
-                 "restoring a state");
   }
 }
 

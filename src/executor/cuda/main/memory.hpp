@@ -28,7 +28,8 @@ class Memory {
   /// Where the buffers of plan number `plan` begin.
   [[nodiscard]] std::vector<Address> addresses(std::size_t plan) const;
 
-  /// Fills all that is no element, and scratch, with a fresh pattern; copies the arena's pages
+  /// Fills all that is no element with a fresh pattern, and scratch with another, of numbers at the
+  /// high end; copies the arena's pages
   /// here, and state; closes the inputs.
   void upload();
 
@@ -41,7 +42,8 @@ class Memory {
   /// Copies the outputs' pages to the arena.
   void download() const;
 
-  /// Enqueues a new poison for outputs' elements and scratch, and state as it was.
+  /// Enqueues a new poison, now NaN and now numbers, for outputs' elements and scratch, and state
+  /// as it was.
   void reset(std::size_t plan) const;
 
   /// Enqueues a read of every page, so that a kernel that comes next finds addresses translated.
@@ -80,6 +82,7 @@ class Memory {
     std::string where;
   };
 
+  void poison_scratch(std::size_t plan, std::uint32_t pattern) const;
   [[nodiscard]] Address private_address(std::size_t index, std::uint64_t bytes) const;
   [[nodiscard]] std::vector<Part> forbidden(std::size_t plan) const;
 

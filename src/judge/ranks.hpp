@@ -1,0 +1,16 @@
+#pragma once
+
+#include "judge/judge.hpp"
+
+/// Places of numbers in an order that PyTorch leaves open among equal ones: `topk`, `sort`.
+namespace ouroboros::judge {
+
+/// The ranks that `output`, of the oracle, gives the places of, or the first of them; empty where
+/// it gives none of these, or none has an equal.
+[[nodiscard]] Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found);
+
+/// `got` with the oracle's place wherever it has another one of an equal number, in rows that have
+/// no place twice.
+[[nodiscard]] at::Tensor without_ties(const at::Tensor& got, const Ranks& ranks);
+
+}  // namespace ouroboros::judge

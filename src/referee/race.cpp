@@ -99,12 +99,7 @@ bool Race::is_right(const std::function<void()>& run) {
     copy_bytes(one.inputs[i], inputs_[i]);
   }
   run();
-  for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    if (!(largest_distance(outputs_[i], one.reference[i]) <= gross_error_[i])) {
-      return false;
-    }
-  }
-  return true;
+  return is_near(one.reference, outputs_);
 }
 
 Tensors Race::expected(const Tensors& inputs) const {
@@ -137,8 +132,9 @@ void Race::check_outputs(std::uint64_t drawn, const Tensors& expected, const Ten
   if (failure_) {
     return;
   }
-  check_against_eager(expected, outputs);
-  if (!closely || failure_) {
+  // What is far from eager mode's result, as one order of equal numbers is from another, is for the
+  // oracle to judge.
+  if (!closely && is_near(expected, outputs)) {
     return;
   }
   const auto again = draw_case([&] { return judge::realise_again(problem_, model_, drawn); });
@@ -160,18 +156,13 @@ judge::Case Race::draw_case(const std::function<judge::Case()>& draw) {
   return one;
 }
 
-void Race::check_against_eager(const Tensors& eager, const Tensors& outputs) {
+bool Race::is_near(const Tensors& expected, const Tensors& outputs) const {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const double distance = largest_distance(outputs[i], eager[i].contiguous());
-    if (!(distance <= gross_error_[i])) {
-      return fail(Status::rejected,
-                  {"timed_output_wrong", "cheat", "time",
-                   fmt::format("was right when it was checked, but its output '{}' of timed sample "
-                               "{} is off by {:.3g}, where the largest error allowed is {:.3g}",
-                               problem_.outputs[i], samples_total_, distance,
-                               gross_error_[i] / gross_factor)});
+    if (!(largest_distance(outputs[i], expected[i].contiguous()) <= gross_error_[i])) {
+      return false;
     }
   }
+  return true;
 }
 
 CaseResult Race::compared(const judge::Case& one, const Tensors& outputs) const {

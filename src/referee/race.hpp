@@ -127,7 +127,8 @@ class Race {
   [[nodiscard]] Tensors expected(const Tensors& inputs) const;
 
   /// Checks what a candidate left: against what eager mode or the reference made of the same
-  /// inputs, and with `closely` against the oracle. Misconduct goes to `fail`.
+  /// inputs, and with `closely`, or where it is far from that, against the oracle. Misconduct goes
+  /// to `fail`.
   void check_outputs(std::uint64_t drawn, const Tensors& expected, const Tensors& outputs,
                      bool closely);
 
@@ -151,7 +152,7 @@ class Race {
  private:
   /// Runs `draw`, which makes a case, on the account of `oracle_s`.
   judge::Case draw_case(const std::function<judge::Case()>& draw);
-  void check_against_eager(const Tensors& eager, const Tensors& outputs);
+  [[nodiscard]] bool is_near(const Tensors& expected, const Tensors& outputs) const;
   [[nodiscard]] CaseResult compared(const judge::Case& one, const Tensors& outputs) const;
   void check_against_oracle(const judge::Case& one, const Tensors& outputs);
 
@@ -168,7 +169,8 @@ class Race {
   Tensors outputs_;
   std::vector<bool> candidates_;  ///< Of each arm: whether it is one.
   Method method_;
-  std::vector<double> gross_error_;  ///< Of each output: no honest result is this far from eager's.
+  std::vector<double>
+      gross_error_;  ///< Of each output: rounding takes no result this far from eager's.
   std::unique_ptr<timing::BlockOrder> order_;
   std::optional<Failure> failure_;
   std::int64_t bytes_read_ = 0;

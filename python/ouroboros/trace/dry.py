@@ -43,8 +43,10 @@ MAX_VARIANTS = 32
 DEVICE_ERRORS = {
     "PyTorch is not linked with support for cuda": "moving a tensor to the device",
     "data pointer on an invalid python storage": "storage of a tensor",
-    "libcuda.so cannot found": "the CUDA driver",
 }
+
+NO_DRIVER = "libcuda.so cannot found"
+"""Triton says so where its own tools look for the driver: no work that a library would do."""
 
 WARM_SOURCE = """
 import torch
@@ -241,7 +243,11 @@ class _Tracer:
         if isinstance(error, RefusalError):
             return error.to_dict(self.filename)
         op = _device_op(error)
-        if op:
+        if NO_DRIVER in str(error):
+            refusal = RefusalError.unsupported(
+                "the CUDA driver", "a dry trace has none; trace live."
+            )
+        elif op:
             refusal = RefusalError.needs_device(op)
         else:
             kind = "compile_error" if _of_compiler(error) else "runtime_error"

@@ -3,6 +3,8 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/where.h>
 
+#include <algorithm>
+
 namespace ouroboros::judge {
 namespace {
 

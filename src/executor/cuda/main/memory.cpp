@@ -127,8 +127,8 @@ void Memory::copy_in() {
   for (const auto& one : private_) {
     one.range->fill(one.range->begin(), one.range->end(), canary_);
   }
-  for (std::size_t plan = 0; plan < plans_.size() && plans_.size() == 1; ++plan) {
-    poison_scratch(plan, high_ ? fresh_number() : fresh_pattern());
+  if (plans_.size() == 1) {
+    poison_scratch(0, high_ ? fresh_number() : fresh_pattern());
   }
   for (std::size_t plan = 0; plan < plans_.size() && plans_.size() == 1; ++plan) {
     for (const auto& state : states_[plan]) {

@@ -29,8 +29,7 @@ class Memory {
   [[nodiscard]] std::vector<Address> addresses(std::size_t plan) const;
 
   /// Fills all that is no element with a fresh pattern, and scratch with another, of numbers at the
-  /// high end; copies the arena's pages
-  /// here, and state; closes the inputs.
+  /// high end; copies the arena's pages here, and state; closes the inputs.
   void upload();
 
   /// The parts of `upload`, for several memories at once. Nothing may be running before the first

@@ -213,8 +213,9 @@ std::vector<AxisValues> wild_shapes(const Problem& problem, std::uint64_t seed) 
   return shapes;
 }
 
-/// The axis of the largest extent among those that are not the last of every input: rows along it
-/// are what a reduction over it meets. Empty where there is none, as for inputs of one dimension.
+/// The axis of the largest extent among those that some input has in another place than its last:
+/// rows along it are what a reduction over it meets. Empty where there is none, as for inputs of
+/// one dimension.
 std::string longest_but_last(const Problem& problem, const AxisValues& axes) {
   std::string longest;
   for (const auto& input : problem.inputs) {

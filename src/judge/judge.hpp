@@ -118,7 +118,8 @@ OUROBOROS_API void draw_inputs(const Problem& problem, const CaseSpec& spec, con
 /// What else happens inside a promoted reference, to learn what may happen inside a kernel.
 struct Inside {
   /// By so much, times 3/4 to 5/4 and up or down at random, results move of operators that are
-  /// commonly written as one number less another near it: log(1 + exp(x)), exp(x) - 1.
+  /// commonly written as one number less another near it: log(1 + exp(x)), exp(x) - 1. So do whole
+  /// terms of sums that float32 does not add up exactly.
   double step = 0.0;
   /// What the factors of products of matrices are rounded to, as tensor cores want them. Where
   /// there is a seed, those that this changes are moved by about half a unit in the last place

@@ -131,6 +131,17 @@ at::Tensor as_term(const at::Tensor& tensor) {
   return at::where(tensor.eq(tensor.round()), tensor, other);
 }
 
+/// Whole numbers too large for float32 to add up exactly, moved as real inputs are.
+at::Tensor as_large_whole(const at::Tensor& tensor) {
+  constexpr double added_exactly = 0x1p12;  // Some thousands of them.
+  if (!tensor.defined() || tensor.scalar_type() != at::kDouble) return tensor;
+  const auto large = tensor.eq(tensor.round()).logical_and_(tensor.abs().gt(added_exactly));
+  if (!large.any().item().toBool()) return tensor;
+  const auto key = random::key(inside.seed, moves_made++);
+  const auto other = moved({tensor.contiguous()}, inside.step, Moves::by_place, key).front();
+  return at::where(large, other, tensor);
+}
+
 template <typename Change>
 void change_tensors(c10::IValue& value, Change&& change) {
   if (value.isTensor()) {
@@ -265,6 +276,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
       raise_value(value);
       if (inside.factors && multiplies_matrices(name)) change_tensors(value, as_factor);
       if (inside.terms != 0.0 && adds(name)) change_tensors(value, as_term);
+      if (inside.step != 0.0 && adds(name)) change_tensors(value, as_large_whole);
     }
   }
   at::Tensor ordered;

@@ -116,8 +116,8 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
   Case one;
   one.spec = spec;
   Tensors raised;
-  bool room =
-      true;  // What just stays inside for the reference may not for others, who round otherwise.
+  // What just stays inside for the reference may not for others, who round otherwise.
+  bool room = true;
   for (int shrink = 0;; ++shrink) {
     one.inputs = draw(problem, spec, shrink, where);
     one.reference = run_reference(problem, spec, one.inputs);

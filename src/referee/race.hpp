@@ -169,8 +169,7 @@ class Race {
   Tensors outputs_;
   std::vector<bool> candidates_;  ///< Of each arm: whether it is one.
   Method method_;
-  std::vector<double>
-      gross_error_;  ///< Of each output: rounding takes no result this far from eager's.
+  std::vector<double> gross_error_;  ///< Of each output: no rounding is this far from eager's.
   std::unique_ptr<timing::BlockOrder> order_;
   std::optional<Failure> failure_;
   std::int64_t bytes_read_ = 0;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "ouroboros/referee.hpp"
 
 namespace ouroboros::referee {

@@ -1,3 +1,5 @@
+#include <ATen/ops/max.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>

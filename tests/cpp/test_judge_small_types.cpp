@@ -10,6 +10,7 @@
 #include <ATen/ops/sort.h>
 #include <ATen/ops/topk.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
@@ -204,6 +205,20 @@ TEST_CASE("integers of integers have no room", "[judge]") {
     CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0] * 3 + 1}; }) == 0);
     CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0] * 3}; }) > 30);
   }
+}
+
+TEST_CASE("integers that are averaged as real numbers may be added in any order", "[judge]") {
+  auto problem =
+      problem_of([](const Tensors& in) { return Tensors{in[0].to(at::kFloat).mean(-1)}; });
+  problem.dtypes = {DType::int32, DType::int8};
+  const auto plain = [](const Tensors& in, std::int64_t last) {
+    const auto x = in[0].to(at::kFloat);
+    auto sum = at::zeros({x.size(0)}, at::kFloat);
+    for (std::int64_t i = 0; i < x.size(1) - last; ++i) sum += x.select(1, i);
+    return Tensors{sum / static_cast<double>(x.size(1))};
+  };
+  CHECK(refused(problem, [&](const Tensors& in) { return plain(in, 0); }) == 0);
+  CHECK(refused(problem, [&](const Tensors& in) { return plain(in, 1); }) > 60);
 }
 
 TEST_CASE("8-bit floats are judged by their own steps", "[judge]") {

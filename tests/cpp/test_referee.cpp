@@ -531,6 +531,25 @@ TEST_CASE("a timed sample is judged by what its own elements may be off") {
   CHECK(verdict.status == Status::ok);
 }
 
+TEST_CASE("equal numbers may come in another order than eager mode's in timed samples too") {
+  auto problem = problem_of([](const Tensors& in) { return Tensors{in[0].argsort(-1, false)}; });
+  problem.axes[0].maximum = 33;
+  problem.axes[1].maximum = 400;
+  problem.timed = {{{"rows", 33}, {"cols", 400}}};  // Some ten pairs of equal numbers.
+  const auto sorted = [&](const std::string& order) {
+    return judge(problem,
+                 "#include <algorithm>\n#include <numeric>\n"
+                 "extern \"C\" void run_float32(const float* x, int64_t* out, int64_t rows, "
+                 "int64_t cols) { for (; rows > 0; --rows, x += cols, out += cols) {\n"
+                 "  std::iota(out, out + cols, 0);\n"
+                 "  std::sort(out, out + cols, [x](int64_t a, int64_t b) { return " +
+                     order + "; }); } }\n",
+                 until(Stage::time));
+  };
+  CHECK(sorted("x[a] < x[b] || (x[a] == x[b] && a > b)").status == Status::ok);
+  CHECK(sorted("x[a] > x[b]").status == Status::incorrect);
+}
+
 TEST_CASE("being right at the timed shape for normal inputs alone is not enough") {
   // A shape that the sweep meets all families at is cut to size first.
   auto problem = affine();

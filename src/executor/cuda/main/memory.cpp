@@ -129,9 +129,7 @@ void Memory::copy_in() {
   }
   if (plans_.size() == 1) {
     poison_scratch(0, high_ ? fresh_number() : fresh_pattern());
-  }
-  for (std::size_t plan = 0; plan < plans_.size() && plans_.size() == 1; ++plan) {
-    for (const auto& state : states_[plan]) {
+    for (const auto& state : states_.front()) {
       driver.check(
           driver.cuMemcpyDtoDAsync(private_address(state.buffer, state.image.size()),
                                    state.pristine->begin(), state.image.size(), device_.stream()),

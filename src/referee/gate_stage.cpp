@@ -31,14 +31,18 @@ std::optional<timing::GateRun> run_once(Race& race, std::size_t baseline_index,
   const double offset = race.method().offset_us.estimate;
   Options within = options;
   within.timing = plan;
+  within.mode = timing::Mode::report;
   Recording recording(race, within);
   for (const int blocks : plan.looks) {
     recording.extend_to(static_cast<std::size_t>(blocks));
     if (race.failure()) {
       return std::nullopt;
     }
+    if (!recording.may_be_judged()) {
+      continue;
+    }
     const auto so_far = timing::log_ratios(recording.blocks(), candidate, baseline, offset);
-    if (timing::look(so_far, plan, timing::Mode::report, recording.spent()).stop) {
+    if (timing::look(so_far, plan, within.mode, recording.spent()).stop) {
       break;
     }
   }

@@ -20,7 +20,8 @@ bool Recording::spent() const {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   return static_cast<int>(blocks_.size()) >= plan.looks.back() ||
-         (seconds > plan.budget_seconds && blocks_.size() >= least_blocks) ||
+         (seconds > plan.budget_seconds &&
+          (blocks_.size() >= least_blocks || filter_.unstable())) ||
          filter_.seen() >= most_runs * plan.looks.back();
 }
 
@@ -36,18 +37,25 @@ void Recording::extend_to(std::size_t count) {
         blocks_.push_back(std::move(block));
       }
     }
-    if (filter_.unstable()) {
-      throw Error(ErrorCode::unstable,
-                  "the machine does not hold still, so that nothing can be measured on it (is "
-                  "something else running on this GPU?): " +
-                      filter_.why());
-    }
   }
-  if (blocks_.size() < least_blocks && spent()) {
+  if (blocks_.size() < least_blocks && spent() && !filter_.unstable()) {
     throw Error(ErrorCode::unstable,
                 "this GPU cannot be kept supplied with work, so that nothing can be measured: " +
                     filter_.why());
   }
+}
+
+bool Recording::may_be_judged() const {
+  if (!filter_.unstable()) {
+    return true;
+  }
+  if (options_.mode == timing::Mode::screen || spent()) {
+    throw Error(ErrorCode::unstable,
+                "the machine does not hold still, so that nothing can be measured on it (is "
+                "something else running on this GPU?): " +
+                    filter_.why());
+  }
+  return false;
 }
 
 }  // namespace ouroboros::referee

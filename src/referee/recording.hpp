@@ -14,9 +14,13 @@ class Recording {
   Recording(Race& race, const Options& options);
 
   /// Adds blocks until `count` of them count, or until no more may be run: because a candidate
-  /// misbehaved, or the budget is spent. Throws `Error{unstable}` on a machine on which nothing can
-  /// be measured.
+  /// misbehaved, or the budget is spent. Throws `Error{unstable}` on a machine that cannot be kept
+  /// supplied with work.
   void extend_to(std::size_t count);
+
+  /// False where too many blocks are void, and more may dilute them: a machine that did not hold
+  /// still for a moment has until the budget is spent. Throws `Error{unstable}` where it is.
+  [[nodiscard]] bool may_be_judged() const;
 
   [[nodiscard]] const std::vector<timing::Block>& blocks() const noexcept { return blocks_; }
 

@@ -42,6 +42,9 @@ bool record_blocks(Race& race, Recording& recording, std::vector<Comparison>& co
     if (race.failure()) {
       return false;
     }
+    if (!recording.may_be_judged()) {
+      continue;
+    }
     bool running = false;
     for (auto& comparison : comparisons) {
       running = !comparison.look(recording) || running;

@@ -54,7 +54,7 @@ Problem doubling() {
 }
 
 /// How the fake driver's kernel behaves: see scale_in_a_manner there.
-enum class Manner : std::uint32_t { honest, lazy, straggle, trap, quick, wobble, crowded };
+enum class Manner : std::uint32_t { honest, lazy, straggle, trap, quick, wobble, crowded, jolted };
 
 PlanImage image() {
   std::ifstream file(OUROBOROS_SOURCE_DIR "/tests/data/cubin/cuda13_sm_90.cubin", std::ios::binary);
@@ -253,6 +253,27 @@ TEST_CASE("a GPU that does not hold still gives no verdict, and leaves its trace
     traces += entry.file_size() > 1000 ? 1 : 0;
   }
   CHECK(traces == 1);
+}
+
+TEST_CASE("a GPU that does not hold still for a moment is given time", "[referee]") {
+  const CacheFolder folder;
+  Options options;
+  options.limits.replay_seconds =
+      8;  // Other limits want another executor: one that is jolted anew.
+  const auto judged = [&] {
+    return compared(plans("a", Manner::jolted, 1, 99'000), plans("b", Manner::honest, 2, 99'000),
+                    options);
+  };
+  const auto verdict = judged();
+  INFO(verdict.to_json(1));
+  REQUIRE(verdict.status == Status::ok);
+  const auto& cell = verdict.timing.cells.at(0);
+  CHECK(cell.blocks_void >= 4);
+  CHECK(cell.baselines.at(0).blocks >= 9 * cell.blocks_void);
+  CHECK(cell.baselines.at(0).decision == "faster");
+  options.limits.replay_seconds = 9;
+  options.mode = timing::Mode::screen;  // Which takes one look.
+  CHECK(judged().findings.at(0).kind == "unstable");
 }
 
 TEST_CASE("a hot cache is timed without chains, and too short a run is said to be", "[referee]") {

@@ -324,10 +324,17 @@ void crowded(const Launch& launch) {
   device.traffic = ++calls % 5 == 0 ? 50.0 : 0.0;
 }
 
+/// The same, but at first only.
+void jolted(const Launch& launch) {
+  static unsigned calls = 0;
+  scale(launch);
+  device.traffic = ++calls < 120 && calls % 5 == 0 ? 50.0 : 0.0;
+}
+
 /// As the audit wants kernels that a cubin has, this one has several manners: its last parameter.
 void scale_in_a_manner(const Launch& launch) {
   constexpr void (*manners[])(const Launch&) = {scale, lazy,   straggle, trap,
-                                                quick, wobble, crowded};
+                                                quick, wobble, crowded,  jolted};
   manners[launch.get<std::uint32_t>(20)](launch);
 }
 

@@ -174,6 +174,10 @@ struct RowShaper {
         const double factor = std::ldexp(1.0, often_first(power.tiny, power.tiniest, n));
         for (double& v : row) v *= factor;
       });
+    } else if (family == "faint") {
+      // All rows alike: beside larger results a few small ones share their bounds.
+      const int above = static_cast<int>(random::below(level, 0, 8));
+      scale(std::ldexp(1.0, std::min(power.tiniest + above, power.tiny)));
     } else if (family == "mixed") {
       const auto span = static_cast<std::uint64_t>(power.mixed_high - power.mixed_low + 1);
       each([&](double& v, std::size_t i) {
@@ -366,7 +370,7 @@ std::vector<std::string> families(const Problem& problem, DType dtype) {
                                     "common_mean", "spike",
                                     "equal",       "sorted",
                                     "denormal",    "tiny",
-                                    "mixed"};
+                                    "faint",       "mixed"};
   if (problem.policies.nan_meaningful) names.emplace_back("nan");
   if (problem.policies.inf_meaningful) names.emplace_back("inf");
   return names;

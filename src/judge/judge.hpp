@@ -38,6 +38,7 @@ struct Ranks {
   at::Tensor numbers;    ///< In float64; undefined for an output that is no such thing.
   at::Tensor places;     ///< As the oracle has them, along `dim`.
   std::int64_t dim = 0;  ///< Not negative.
+  double near = 0.0;     ///< Numbers that differ by so much, relative, are equal.
 };
 
 /// A case with everything that a comparison needs.
@@ -126,12 +127,12 @@ struct Inside {
   /// first: who computes them otherwise rounds otherwise.
   std::optional<at::ScalarType> factors;
   std::uint64_t seed = 0;  ///< Of what moves.
-  /// Of equal real numbers that are put in an order that PyTorch leaves open (`topk`, `sort`, ...),
-  /// those with a higher index are larger (1), smaller (-1), or as they come (0).
-  int ties = 0;
+  /// Real numbers that are put in an order that PyTorch leaves open (`topk`, `sort`, ...) are
+  /// larger by up to so much, relative, the higher their index is; smaller where it is negative.
+  double ties = 0.0;
   /// By so much, relative and each in its own way, terms of sums move that are not whole.
   double terms = 0.0;
-  bool single = false;  ///< What is float32's nearest number to several is a tie of those.
+  bool single = false;                  ///< Numbers are put in such an order as float32 has them.
   std::vector<Ranks>* ranks = nullptr;  ///< Where such orders are noted.
 };
 

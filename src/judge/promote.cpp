@@ -168,6 +168,7 @@ bool leaves_ties_open(std::string_view name, const c10::FunctionSchema& schema,
   return true;
 }
 
+/// What is below the numbers of float32 is zero to whoever computes in it.
 at::Tensor as_compared(const at::Tensor& numbers) {
   return inside.single ? numbers.to(at::kFloat).to(at::kDouble) : numbers;
 }
@@ -191,7 +192,7 @@ void note_ranks(const at::Tensor& numbers, const c10::IValue& result, std::int64
   inside.ranks->push_back({as_compared(numbers), places, dim});
 }
 
-/// Breaks ties by their place along any dimension, and by less than two numbers of float32 differ.
+/// Breaks ties by their place along any dimension.
 void break_ties(c10::IValue& value) {
   if (!value.isTensor() || value.toTensor().scalar_type() != at::kDouble) return;
   const auto numbers = as_compared(value.toTensor());
@@ -203,7 +204,7 @@ void break_ties(c10::IValue& value) {
     places += along.view(shape);
   }
   const auto size = numbers.abs().clamp_min_(std::numeric_limits<double>::min());
-  const auto apart = numbers + size.mul_(places).mul_(inside.ties * 0x1p-30);
+  const auto apart = numbers + size.mul_(places).mul_(inside.ties);
   value = at::where(at::isfinite(numbers), apart, numbers);
 }
 
@@ -281,8 +282,8 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   }
   at::Tensor ordered;
   std::int64_t dim = -1;
-  if ((inside.ties != 0 || inside.ranks != nullptr) && leaves_ties_open(name, schema, *stack)) {
-    if (inside.ties != 0) break_ties((*stack)[begin]);
+  if ((inside.ties != 0.0 || inside.ranks != nullptr) && leaves_ties_open(name, schema, *stack)) {
+    if (inside.ties != 0.0) break_ties((*stack)[begin]);
     if (inside.ranks != nullptr && (*stack)[begin].isTensor()) {
       ordered = (*stack)[begin].toTensor();
       dim = ordered_along(schema, *stack, ordered.dim());

@@ -8,11 +8,16 @@
 namespace ouroboros::judge {
 namespace {
 
-/// Whether two that follow one another along `dim` are equal, for each row.
-at::Tensor repeats(const at::Tensor& sorted, std::int64_t dim) {
+/// Whether numbers are equal, or as good as.
+at::Tensor alike(const at::Tensor& a, const at::Tensor& b, double near) {
+  const auto close = (a - b).abs().le(b.abs().mul(near));
+  return close.logical_or_(a.eq(b));  // Infinities have no difference.
+}
+
+/// Whether two that follow one another along `dim` are alike, for each row.
+at::Tensor repeats(const at::Tensor& sorted, std::int64_t dim, double near) {
   const auto last = std::max<std::int64_t>(sorted.size(dim) - 1, 0);
-  return sorted.narrow(dim, 0, last)
-      .eq(sorted.narrow(dim, sorted.size(dim) - last, last))
+  return alike(sorted.narrow(dim, 0, last), sorted.narrow(dim, sorted.size(dim) - last, last), near)
       .any(dim, true);
 }
 
@@ -22,7 +27,7 @@ at::Tensor sorted(const at::Tensor& tensor, std::int64_t dim) {
 
 }  // namespace
 
-Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found) {
+Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found, double near) {
   for (const auto& one : found) {
     if (one.places.dim() != output.dim() && one.places.dim() != output.dim() + 1) continue;
     const auto shaped = output.dim() < one.places.dim() ? output.unsqueeze(one.dim) : output;
@@ -30,8 +35,8 @@ Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found) {
     if (count > one.places.size(one.dim)) continue;
     const auto places = one.places.narrow(one.dim, 0, count);
     if (!places.equal(shaped)) continue;
-    if (!repeats(sorted(one.numbers, one.dim), one.dim).any().item().toBool()) continue;
-    return {one.numbers, places.contiguous(), one.dim};
+    if (!repeats(sorted(one.numbers, one.dim), one.dim, near).any().item().toBool()) continue;
+    return {one.numbers, places.contiguous(), one.dim, near};
   }
   return {};
 }
@@ -41,10 +46,11 @@ at::Tensor without_ties(const at::Tensor& got, const Ranks& ranks) {
   const auto last = ranks.numbers.size(ranks.dim) - 1;
   const auto here = ranks.numbers.gather(ranks.dim, given.clamp(0, last));
   const auto wanted = ranks.numbers.gather(ranks.dim, ranks.places);
-  const auto right = here.eq(wanted)
-                         .logical_and_(given.ge(0))
-                         .logical_and_(given.le(last))
-                         .logical_and_(repeats(sorted(given, ranks.dim), ranks.dim).logical_not());
+  const auto right =
+      alike(here, wanted, ranks.near)
+          .logical_and_(given.ge(0))
+          .logical_and_(given.le(last))
+          .logical_and_(repeats(sorted(given, ranks.dim), ranks.dim, 0.0).logical_not());
   return at::where(right, ranks.places, given).to(got.scalar_type()).view(got.sizes());
 }
 

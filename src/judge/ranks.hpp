@@ -6,8 +6,10 @@
 namespace ouroboros::judge {
 
 /// The ranks that `output`, of the oracle, gives the places of, or the first of them; empty where
-/// it gives none of these, or none has an equal.
-[[nodiscard]] Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found);
+/// it gives none of these, or none has an equal. Equal is what differs by `near`, relative, at
+/// most.
+[[nodiscard]] Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found,
+                             double near);
 
 /// `got` with the oracle's place wherever it has another one of an equal number, in rows that have
 /// no place twice.

@@ -259,7 +259,7 @@ std::optional<std::string> from_errors(const Split& cases) {
 
 Trait trait_of(std::string_view family) {
   // The families of the sweep that are special; docs/concepts.md has all of them.
-  constexpr std::array<std::pair<std::string_view, Trait>, 12> table{{
+  constexpr std::array<std::pair<std::string_view, Trait>, 13> table{{
       {"x8", Trait::large},
       {"x64", Trait::large},
       {"x4096", Trait::large},
@@ -268,6 +268,7 @@ Trait trait_of(std::string_view family) {
       {"large_mean", Trait::offset},
       {"common_mean", Trait::offset},
       {"tiny", Trait::tiny},
+      {"faint", Trait::tiny},
       {"denormal", Trait::tiny},
       {"equal", Trait::equal},
       {"nan", Trait::not_finite},

@@ -303,6 +303,9 @@ TEST_CASE("families are what their names say", "[judge]") {
     const auto tiny = draw("tiny", dtype);
     CHECK(largest(tiny) < 0.02);
     CHECK(std::none_of(tiny.begin(), tiny.end(), [](double v) { return v == 0.0; }));
+    const auto faint = draw("faint", dtype);
+    const double each = largest({faint.begin(), faint.begin() + 64});
+    CHECK((each < 0.02 && largest(faint) < 4.0 * each));
     // Ties of a few, of two largest ones, and a row that is the one above but for one element.
     const std::vector<double> third(equal.begin() + 128, equal.begin() + 192);
     const std::vector<double> fourth(equal.begin() + 192, equal.begin() + 256);

@@ -104,6 +104,22 @@ TEST_CASE("results of lower precision than the dtype's are refused", "[judge]") 
   }
 }
 
+TEST_CASE("small results may not be zero where there are few results", "[judge]") {
+  const auto norms = [](const Tensors& in) { return in[0].norm(2, {-1}); };
+  const auto problem = problem_of([&](const Tensors& in) { return Tensors{norms(in)}; });
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    int refused = 0;
+    for (const auto& spec : judge::derive_cases(problem, {DType::float32}, seed)) {
+      const auto one = judge::realise(problem, spec);
+      auto floored = norms(one.inputs);
+      floored.masked_fill_(floored < 1e-8, 0.0);
+      refused += judge::compare(problem, one, {floored}).status != "passed" ? 1 : 0;
+    }
+    CAPTURE(seed);
+    CHECK(refused > 0);
+  }
+}
+
 TEST_CASE("a call has the buffers in order, and the sizes of free axes", "[judge]") {
   auto problem = problem_of([](const Tensors& in) { return Tensors{in[0].sum(-1).sum(-1)}; });
   Axis depth;

@@ -153,6 +153,9 @@ class OUROBOROS_API BlockFilter {
 /// more than for the baseline.
 struct MemoryTest {
   bool fired = false;  ///< Both intervals lie below -0.5 %: the candidate remembers.
+  /// The paired estimate is further than 1 % from 0, whatever its interval: by memory, carry-over
+  /// or chance, second meetings favour one of the two. No accusation: see `first_meetings`.
+  bool uneven = false;
   /// Mean over blocks of [ln second - ln first] of the candidate less that of the baseline. With
   /// n arms it holds 1/n of the carry-over contrast (baseline less candidate) as well.
   Interval paired;
@@ -164,6 +167,11 @@ struct MemoryTest {
 [[nodiscard]] OUROBOROS_API MemoryTest memory_test(std::span<const Block> blocks,
                                                    std::size_t candidate, std::size_t baseline,
                                                    double offset_us);
+
+/// The same blocks with every arm's second sample replaced by its first: what is computed from them
+/// rests on first meetings alone, where nobody has a memory of the inputs, and nobody follows
+/// itself.
+[[nodiscard]] OUROBOROS_API std::vector<Block> first_meetings(std::span<const Block> blocks);
 
 /// Whether an arm runs differently after itself than after others, and not all arms alike.
 ///

@@ -19,6 +19,8 @@ MEANINGS = {
     "GPU's clock was not the same for both.",
     "contradicted": "The interval excludes 1, but random signs of the blocks are as extreme: the "
     "decision was withdrawn.",
+    "first_meetings": "Second meetings with the same inputs favour one of the two by more than "
+    "1 %: what is concluded rests on first meetings alone.",
     "gpu_shared": "Other processes had a context on this GPU.",
     "impossible_speed": "It is faster than the memory can deliver all of its inputs: it does not "
     "need them all, or the measurement is wrong.",

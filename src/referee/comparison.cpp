@@ -21,6 +21,15 @@ timing::Interval speedup(const timing::Interval& log_ratio) {
   return {std::exp(-log_ratio.estimate), std::exp(-log_ratio.high), std::exp(-log_ratio.low)};
 }
 
+Fair fair(std::span<const timing::Block> blocks, std::size_t candidate, std::size_t baseline,
+          const Race::Method& method) {
+  const bool uneven =
+      method.same_inputs &&
+      timing::memory_test(blocks, candidate, baseline, method.offset_us.estimate).uneven;
+  return {uneven ? timing::first_meetings(blocks) : std::vector(blocks.begin(), blocks.end()),
+          uneven};
+}
+
 Comparison::Comparison(std::size_t candidate, std::size_t baseline, const Race::Method& method,
                        const Options& options, std::uint64_t seed)
     : candidate_(candidate), baseline_(baseline), method_(method), options_(options), seed_(seed) {}
@@ -29,8 +38,9 @@ bool Comparison::look(const Recording& recording) {
   if (look_.stop) {
     return true;
   }
-  log_ratios_ =
-      timing::log_ratios(recording.blocks(), candidate_, baseline_, method_.offset_us.estimate);
+  const auto [blocks, first_only] = fair(recording.blocks(), candidate_, baseline_, method_);
+  first_only_ = first_only;
+  log_ratios_ = timing::log_ratios(blocks, candidate_, baseline_, method_.offset_us.estimate);
   look_ = timing::look(log_ratios_, options_.timing, options_.mode, recording.spent());
   return look_.stop;
 }
@@ -56,7 +66,8 @@ void Comparison::report(const Recording& recording, BaselineTiming& record,
                         std::vector<std::string>& flags, std::vector<Finding>& findings) const {
   const auto& plan = options_.timing;
   // Others may have needed more blocks; what is said of this one rests on those that it looked at.
-  const auto blocks = std::span(recording.blocks()).first(log_ratios_.size());
+  const auto all = std::span(recording.blocks()).first(log_ratios_.size());
+  const auto blocks = fair(all, candidate_, baseline_, method_).blocks;
   const double offset = method_.offset_us.estimate;
   record.blocks = look_.blocks;
   record.block_log_ratios = log_ratios_;
@@ -65,6 +76,7 @@ void Comparison::report(const Recording& recording, BaselineTiming& record,
     if (fired) flags.push_back(fmt::format("{}:{}", name, record.name));
   };
   flag(look_.merged_pairs, "autocorrelated");
+  flag(first_only_, "first_meetings");
   const auto conclusion = timing::conclude(look_, log_ratios_, plan, seed_);
   record.decision = timing::to_string(conclusion.decision);
   record.sign_flip_p = conclusion.sign_flip_p;
@@ -74,12 +86,12 @@ void Comparison::report(const Recording& recording, BaselineTiming& record,
   const auto raw = timing::log_ratios(blocks, candidate_, baseline_, 0.0);
   record.speedup_raw = speedup(timing::trimmed_interval(
       raw, plan.trim, plan.alpha / static_cast<double>(plan.looks.size())));
-  flag(timing::carry_over(blocks, candidate_, baseline_, offset).fired, "carryover");
+  flag(timing::carry_over(all, candidate_, baseline_, offset).fired, "carryover");
   flag(timing::cycle_check(blocks, candidate_, baseline_).clock_confounded, "clock_confounded");
   if (!method_.same_inputs) {
     return;
   }
-  const auto memory = timing::memory_test(blocks, candidate_, baseline_, offset);
+  const auto memory = timing::memory_test(all, candidate_, baseline_, offset);
   record.memory = memory.paired;
   if (memory.fired) {
     flag(true, "memory");

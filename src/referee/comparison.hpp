@@ -19,6 +19,9 @@ class Comparison {
   /// stop.
   bool look(const Recording& recording);
 
+  /// Whether second meetings are no fair comparison: what is concluded rests on first ones alone.
+  [[nodiscard]] bool first_only() const noexcept { return first_only_; }
+
   /// Writes what was found. Guards that fired are added to `flags`, remembering to `findings`.
   void report(const Recording& recording, BaselineTiming& record, std::vector<std::string>& flags,
               std::vector<Finding>& findings) const;
@@ -33,8 +36,18 @@ class Comparison {
   const Options& options_;
   std::uint64_t seed_;
   std::vector<double> log_ratios_;
+  bool first_only_ = false;
   timing::Look look_;
 };
+
+/// What may be concluded from: all blocks as they are or, where second meetings with a block's
+/// inputs favour one of the two, their first meetings alone.
+struct Fair {
+  std::vector<timing::Block> blocks;
+  bool first_only = false;
+};
+[[nodiscard]] Fair fair(std::span<const timing::Block> blocks, std::size_t candidate,
+                        std::size_t baseline, const Race::Method& method);
 
 /// exp(-x): a log-ratio of times as a speed-up.
 [[nodiscard]] timing::Interval speedup(const timing::Interval& log_ratio);

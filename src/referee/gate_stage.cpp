@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "referee/comparison.hpp"
 #include "referee/recording.hpp"
 #include "referee/stages.hpp"
 
@@ -9,6 +10,23 @@ namespace {
 
 constexpr int most_blocks = 64;
 constexpr std::uint64_t gate_purpose = 100;
+
+/// The blocks that a run may rest on. What a candidate remembers its copy does, and the other way
+/// round: where that counts, so do only blocks in which the candidate was first.
+std::vector<timing::Block> fair_blocks(const std::vector<timing::Block>& all, const Race& race,
+                                       std::size_t candidate, std::size_t copy,
+                                       std::size_t baseline) {
+  auto found = fair(all, candidate, baseline, race.method());
+  if (found.first_only) {
+    std::erase_if(found.blocks, [&](const timing::Block& block) {
+      const auto first = std::ranges::find_if(block.samples, [&](const timing::Sample& one) {
+        return one.arm == candidate || one.arm == copy;
+      });
+      return first->arm == copy;
+    });
+  }
+  return std::move(found.blocks);
+}
 
 /// One fresh pair of processes: candidate against baseline, and against its own copy.
 /// Empty when the candidate misbehaved.
@@ -41,12 +59,14 @@ std::optional<timing::GateRun> run_once(Race& race, std::size_t baseline_index,
     if (!recording.may_be_judged()) {
       continue;
     }
-    const auto so_far = timing::log_ratios(recording.blocks(), candidate, baseline, offset);
+    const auto so_far =
+        timing::log_ratios(fair(recording.blocks(), candidate, baseline, race.method()).blocks,
+                           candidate, baseline, offset);
     if (timing::look(so_far, plan, within.mode, recording.spent()).stop) {
       break;
     }
   }
-  const auto& blocks = recording.blocks();
+  const auto blocks = fair_blocks(recording.blocks(), race, candidate, copy, baseline);
   const auto mean =
       timing::trimmed_mean(timing::log_ratios(blocks, candidate, baseline, offset), plan.trim);
   const auto same =

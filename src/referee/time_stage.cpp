@@ -84,11 +84,11 @@ void add_limits(const Race& race, const Calibration& calibration, TimedCell& cel
   }
 }
 
-/// What is said of the candidate's own samples.
-void describe(const Race& race, const Recording& recording, std::size_t candidate,
+/// What is said of the candidate's own samples; of those at first meetings, where no others count.
+void describe(const Race& race, const Recording& recording, std::size_t candidate, bool first_only,
               const timing::Plan& plan, TimedCell& cell) {
   const auto& method = race.method();
-  const auto& blocks = recording.blocks();
+  const auto blocks = first_only ? timing::first_meetings(recording.blocks()) : recording.blocks();
   const double offset = method.offset_us.estimate;
   cell.handover_us = method.handover_us;
   cell.estimator = method.estimator;
@@ -204,7 +204,8 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
     throw;
   }
   keep();
-  describe(race, recording, candidate, options.timing, cell);
+  const bool first_only = std::ranges::any_of(comparisons, &Comparison::first_only);
+  describe(race, recording, candidate, first_only, options.timing, cell);
   for (std::size_t i = 0; i < opponents.size(); ++i) {
     comparisons[i].report(recording, cell.baselines[opponents[i].index], cell.flags, findings);
   }

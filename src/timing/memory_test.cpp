@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <cmath>
+
 #include "ouroboros/trace.hpp"
+#include "timing/blocks.hpp"
 #include "timing/contrast.hpp"
 #include "timing/meetings.hpp"
 
@@ -7,6 +11,9 @@ namespace {
 
 /// Second meetings differ by up to 0.2 % between honest arms whose pages were touched before.
 constexpr double kRemembers = -0.005;
+
+/// Half of this is in the ratio.
+constexpr double kUneven = 0.01;
 
 /// Contrast of mu alone: only d of arms that are not in the middle.
 Interval apart(const SecondLessFirst& d) {
@@ -43,6 +50,17 @@ MemoryTest memory_test(std::span<const Block> blocks, std::size_t candidate, std
   result.paired = contrast(differences);
   result.apart = apart(d);
   result.fired = result.paired.high < kRemembers && result.apart.high < kRemembers;
+  result.uneven = std::abs(result.paired.estimate) > kUneven;
+  return result;
+}
+
+std::vector<Block> first_meetings(std::span<const Block> blocks) {
+  require_valid(blocks);
+  std::vector<Block> result(blocks.begin(), blocks.end());
+  for (auto& block : result) {
+    auto& samples = block.samples;
+    std::copy(samples.begin(), samples.begin() + samples.size() / 2, samples.rbegin());
+  }
   return result;
 }
 

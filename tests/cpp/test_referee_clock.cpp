@@ -54,7 +54,17 @@ Problem doubling() {
 }
 
 /// How the fake driver's kernel behaves: see scale_in_a_manner there.
-enum class Manner : std::uint32_t { honest, lazy, straggle, trap, quick, wobble, crowded, jolted };
+enum class Manner : std::uint32_t {
+  honest,
+  lazy,
+  straggle,
+  trap,
+  quick,
+  wobble,
+  crowded,
+  jolted,
+  fleeting
+};
 
 PlanImage image() {
   std::ifstream file(OUROBOROS_SOURCE_DIR "/tests/data/cubin/cuda13_sm_90.cubin", std::ios::binary);
@@ -183,6 +193,27 @@ TEST_CASE("who is quicker at the second meeting remembers", "[referee]") {
   CHECK_THAT(verdict.findings[0].evidence, ContainsSubstring("a second time"));
   // ln(80.2 / 100) of the second meeting, launch cost subtracted.
   CHECK(verdict.timing.cells.at(0).baselines.at(0).memory.estimate == Approx(-0.222).margin(2e-3));
+}
+
+TEST_CASE("a memory that is lost to the next launch pays nothing", "[referee]") {
+  const CacheFolder folder;
+  Options options;
+  options.until = Stage::gate;
+  options.gate.runs = 2;
+  options.timing.budget_seconds = 600;
+  const auto verdict =
+      Referee(options).compare(doubling(), plans("fleeting", Manner::fleeting, 1, 99'000),
+                               plans("b", Manner::honest, 1, 109'000));
+  INFO(verdict.to_json(1));
+  REQUIRE(verdict.status == Status::ok);
+  const auto& cell = verdict.timing.cells.at(0);
+  const auto& baseline = cell.baselines.at(0);
+  CHECK(baseline.memory.estimate < -0.1);
+  CHECK(baseline.speedup.estimate == Approx(1.1).epsilon(2e-3));
+  CHECK(cell.latency_us.estimate == Approx(99.0).epsilon(2e-3));
+  CHECK(std::ranges::count(cell.flags, "first_meetings:b") == 1);
+  REQUIRE(verdict.gate.ran);
+  CHECK(verdict.gate.speedup.estimate == Approx(1.1).epsilon(5e-3));
 }
 
 TEST_CASE("launches that are slow to submit cost blocks, and no verdict", "[referee]") {

@@ -417,8 +417,10 @@ TEST_CASE("second meetings that all arms gain from are no finding", "[timing][tr
   effects = {};
   effects.memory = {-0.004, 0.0};  // inside the allowance
   CHECK_FALSE(timing::memory_test(alternating(32, effects), 0, 1, 0.0).fired);
+  CHECK_FALSE(timing::memory_test(alternating(32, effects), 0, 1, 0.0).uneven);
   effects.memory = {0.02, 0.0};
   CHECK_FALSE(timing::memory_test(alternating(32, effects), 0, 1, 0.0).fired);
+  CHECK(timing::memory_test(alternating(32, effects), 0, 1, 0.0).uneven);
 }
 
 TEST_CASE("an arm that is quicker after itself does not remember, it carries over",
@@ -431,6 +433,7 @@ TEST_CASE("an arm that is quicker after itself does not remember, it carries ove
   CHECK(holds(memory.paired, -0.015));
   CHECK(holds(memory.apart, 0.0));
   CHECK_FALSE(memory.fired);
+  CHECK(memory.uneven);
 
   const timing::CarryOver carry = timing::carry_over(blocks, 0, 1, 0.0);
   CHECK(carry.fired);
@@ -442,6 +445,11 @@ TEST_CASE("an arm that is quicker after itself does not remember, it carries ove
   // It moves the ratio by a quarter of itself.
   const double ratio = timing::trimmed_mean(timing::log_ratios(blocks, 0, 1, 0.0), 0.1).mean;
   CHECK(ratio == Approx(-0.03 / 4).margin(0.0003));
+  // First meetings are free of it.
+  const auto first = timing::first_meetings(blocks);
+  CHECK(timing::trimmed_mean(timing::log_ratios(first, 0, 1, 0.0), 0.1).mean ==
+        Approx(0.0).margin(0.0005));
+  CHECK(timing::latencies(first, 0, 0.0).at(0) == timing::latencies(first, 0, 0.0).at(1));
 }
 
 TEST_CASE("carry-over that all arms have, memory and drift leave the contrast alone",

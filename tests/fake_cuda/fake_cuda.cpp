@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -331,11 +332,26 @@ void jolted(const Launch& launch) {
   device.traffic = ++calls < 120 && calls % 5 == 0 ? 50.0 : 0.0;
 }
 
+/// What the launch before met, if it was of `fleeting`.
+std::optional<float> just_met;
+
+/// Knows inputs that it has met in the launch before, and is much quicker then, but right.
+void fleeting(const Launch& launch) {
+  const float first = launch.floats(0)[0];
+  scale(launch);
+  if (just_met == first) {
+    device.microseconds -= launch.configuration->grid[0] * 0.0009;
+  }
+  just_met = first;
+}
+
 /// As the audit wants kernels that a cubin has, this one has several manners: its last parameter.
 void scale_in_a_manner(const Launch& launch) {
-  constexpr void (*manners[])(const Launch&) = {scale, lazy,   straggle, trap,
-                                                quick, wobble, crowded,  jolted};
-  manners[launch.get<std::uint32_t>(20)](launch);
+  constexpr void (*manners[])(const Launch&) = {scale,  lazy,    straggle, trap,    quick,
+                                                wobble, crowded, jolted,   fleeting};
+  const auto manner = manners[launch.get<std::uint32_t>(20)];
+  manner(launch);
+  if (manner != fleeting) just_met.reset();
 }
 
 /// Gives something else every time.

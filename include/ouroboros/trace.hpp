@@ -153,8 +153,9 @@ class OUROBOROS_API BlockFilter {
 /// more than for the baseline.
 struct MemoryTest {
   bool fired = false;  ///< Both intervals lie below -0.5 %: the candidate remembers.
-  /// The paired estimate is further than 1 % from 0, whatever its interval: by memory, carry-over
-  /// or chance, second meetings favour one of the two. No accusation: see `first_meetings`.
+  /// The paired estimate is further than 1 %, and than a quarter of its interval's width, from 0:
+  /// by memory, by carry-over or, now and then, by chance second meetings favour one of the two. No
+  /// accusation: see `first_meetings`.
   bool uneven = false;
   /// Mean over blocks of [ln second - ln first] of the candidate less that of the baseline. With
   /// n arms it holds 1/n of the carry-over contrast (baseline less candidate) as well.

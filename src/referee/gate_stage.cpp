@@ -11,21 +11,32 @@ namespace {
 constexpr int most_blocks = 64;
 constexpr std::uint64_t gate_purpose = 100;
 
-/// The blocks that a run may rest on. What a candidate remembers its copy does, and the other way
-/// round: where that counts, so do only blocks in which the candidate was first.
+/// The candidate and its copy as one arm, which remembers what either does: of each block its first
+/// sample, when neither had met the inputs, and its last.
+std::vector<timing::Block> as_one(const std::vector<timing::Block>& blocks, std::size_t candidate,
+                                  std::size_t copy, std::size_t baseline) {
+  std::vector<timing::Block> result;
+  for (const auto& block : blocks) {
+    std::vector<timing::Sample> either;
+    std::vector<timing::Sample> theirs;
+    for (auto sample : block.samples) {
+      if (sample.arm == copy) sample.arm = candidate;
+      if (sample.arm == candidate) either.push_back(sample);
+      if (sample.arm == baseline) theirs.push_back(sample);
+    }
+    auto one = block;
+    one.samples = {either.front(), theirs.front(), theirs.back(), either.back()};
+    result.push_back(std::move(one));
+  }
+  return result;
+}
+
+/// The blocks that a run may rest on: all as they are, or first meetings alone.
 std::vector<timing::Block> fair_blocks(const std::vector<timing::Block>& all, const Race& race,
                                        std::size_t candidate, std::size_t copy,
                                        std::size_t baseline) {
-  auto found = fair(all, candidate, baseline, race.method());
-  if (found.first_only) {
-    std::erase_if(found.blocks, [&](const timing::Block& block) {
-      const auto first = std::ranges::find_if(block.samples, [&](const timing::Sample& one) {
-        return one.arm == candidate || one.arm == copy;
-      });
-      return first->arm == copy;
-    });
-  }
-  return std::move(found.blocks);
+  auto found = fair(as_one(all, candidate, copy, baseline), candidate, baseline, race.method());
+  return found.first_only ? std::move(found.blocks) : all;
 }
 
 /// One fresh pair of processes: candidate against baseline, and against its own copy.
@@ -60,7 +71,7 @@ std::optional<timing::GateRun> run_once(Race& race, std::size_t baseline_index,
       continue;
     }
     const auto so_far =
-        timing::log_ratios(fair(recording.blocks(), candidate, baseline, race.method()).blocks,
+        timing::log_ratios(fair_blocks(recording.blocks(), race, candidate, copy, baseline),
                            candidate, baseline, offset);
     if (timing::look(so_far, plan, within.mode, recording.spent()).stop) {
       break;
@@ -69,8 +80,8 @@ std::optional<timing::GateRun> run_once(Race& race, std::size_t baseline_index,
   const auto blocks = fair_blocks(recording.blocks(), race, candidate, copy, baseline);
   const auto mean =
       timing::trimmed_mean(timing::log_ratios(blocks, candidate, baseline, offset), plan.trim);
-  const auto same =
-      timing::trimmed_mean(timing::log_ratios(blocks, candidate, copy, offset), plan.trim);
+  const auto same = timing::trimmed_mean(
+      timing::log_ratios(recording.blocks(), candidate, copy, offset), plan.trim);
   return timing::GateRun{mean.mean, mean.standard_error, same.mean};
 }
 

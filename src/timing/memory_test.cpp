@@ -15,6 +15,9 @@ constexpr double kRemembers = -0.005;
 /// Half of this is in the ratio.
 constexpr double kUneven = 0.01;
 
+/// More than so much of a 99 % interval's half width is hardly chance: 1.3 to 1.5 standard errors.
+constexpr double kHardlyChance = 0.5;
+
 /// Contrast of mu alone: only d of arms that are not in the middle.
 Interval apart(const SecondLessFirst& d) {
   const double w = d.weight_candidate;
@@ -50,7 +53,8 @@ MemoryTest memory_test(std::span<const Block> blocks, std::size_t candidate, std
   result.paired = contrast(differences);
   result.apart = apart(d);
   result.fired = result.paired.high < kRemembers && result.apart.high < kRemembers;
-  result.uneven = std::abs(result.paired.estimate) > kUneven;
+  const double half_width = 0.5 * (result.paired.high - result.paired.low);
+  result.uneven = std::abs(result.paired.estimate) > std::max(kUneven, kHardlyChance * half_width);
   return result;
 }
 

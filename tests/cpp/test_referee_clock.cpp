@@ -201,6 +201,7 @@ TEST_CASE("a memory that is lost to the next launch pays nothing", "[referee]") 
   options.until = Stage::gate;
   options.gate.runs = 2;
   options.timing.budget_seconds = 600;
+  options.seed = 1;  // Of the orders: by some, chance hides it.
   const auto verdict =
       Referee(options).compare(doubling(), plans("fleeting", Manner::fleeting, 1, 99'000),
                                plans("b", Manner::honest, 1, 109'000));

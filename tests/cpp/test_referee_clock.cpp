@@ -53,6 +53,15 @@ Problem doubling() {
   return problem;
 }
 
+/// Two runs of the gate, however slow this machine is.
+Options through_gate() {
+  Options options;
+  options.until = Stage::gate;
+  options.gate.runs = 2;
+  options.timing.budget_seconds = 600;
+  return options;
+}
+
 /// How the fake driver's kernel behaves: see scale_in_a_manner there.
 enum class Manner : std::uint32_t {
   honest,
@@ -197,10 +206,7 @@ TEST_CASE("who is quicker at the second meeting remembers", "[referee]") {
 
 TEST_CASE("a memory that is lost to the next launch pays nothing", "[referee]") {
   const CacheFolder folder;
-  Options options;
-  options.until = Stage::gate;
-  options.gate.runs = 2;
-  options.timing.budget_seconds = 600;
+  auto options = through_gate();
   options.seed = 1;  // Of the orders: by some, chance hides it.
   const auto verdict =
       Referee(options).compare(doubling(), plans("fleeting", Manner::fleeting, 1, 99'000),
@@ -243,12 +249,9 @@ TEST_CASE("what cannot be replayed is no rival, and what is none is said", "[ref
 
 TEST_CASE("the gate's processes differ in where their memory lies", "[referee]") {
   const CacheFolder folder;
-  Options options;
-  options.until = Stage::gate;
-  options.gate.runs = 2;
-  options.timing.budget_seconds = 600;
-  const auto verdict = Referee(options).compare(doubling(), plans("a", Manner::honest, 1, 99'000),
-                                                plans("b", Manner::honest, 1, 109'000));
+  const auto verdict = Referee(through_gate())
+                           .compare(doubling(), plans("a", Manner::honest, 1, 99'000),
+                                    plans("b", Manner::honest, 1, 109'000));
   INFO(verdict.to_json(1));
   REQUIRE(verdict.gate.ran);
   CHECK(verdict.gate.passed);
@@ -290,8 +293,8 @@ TEST_CASE("a GPU that does not hold still gives no verdict, and leaves its trace
 TEST_CASE("a GPU that does not hold still for a moment is given time", "[referee]") {
   const CacheFolder folder;
   Options options;
-  options.limits.replay_seconds =
-      8;  // Other limits want another executor: one that is jolted anew.
+  // Other limits want another executor: one that is jolted anew.
+  options.limits.replay_seconds = 8;
   const auto judged = [&] {
     return compared(plans("a", Manner::jolted, 1, 99'000), plans("b", Manner::honest, 2, 99'000),
                     options);

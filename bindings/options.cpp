@@ -71,6 +71,8 @@ void bind_timing(py::module_& module) {
         return from_keywords<timing::Plan>(keywords, "TimingPlan");
       }))
       .def_readwrite("looks", &timing::Plan::looks, "Block counts at which a decision may fall.")
+      .def_readwrite("decide_blocks", &timing::Plan::decide_blocks,
+                     "Where mode \"decide\" gives up.")
       .def_readwrite("alpha", &timing::Plan::alpha, "Total probability of a false decision.")
       .def_readwrite("trim", &timing::Plan::trim, "Fraction trimmed from each end.")
       .def_readwrite("minimum_effect", &timing::Plan::minimum_effect,

@@ -83,6 +83,7 @@ def timing_row(verdict: Any) -> Row:
         "memory": [baseline.memory.low, baseline.memory.estimate, baseline.memory.high],
         "ceiling_fraction": cell.ceiling_fraction,
         "gpu_ms": cell.gpu_ms,
+        "code_copies": cell.code_copies,
         "flags": list(cell.flags),
     }
 

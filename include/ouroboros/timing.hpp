@@ -27,9 +27,12 @@ struct Interval {
 
 /// How many blocks to look at, and how sure to be.
 struct Plan {
-  std::vector<int> looks = {16, 32, 64, 128, 256};  ///< Block counts at which a decision may fall.
-  double alpha = 0.05;  ///< Total probability of a false decision, split evenly over looks.
-  double trim = 0.10;   ///< Fraction trimmed from each end.
+  /// Block counts at which a decision may fall: see `looks_of`.
+  std::vector<int> looks = {16, 32, 64, 128, 256, 512, 1024};
+  int decide_blocks = 256;  ///< `decide` gives up here: more is for figures that are published.
+  double alpha =
+      0.05;            ///< Total probability of a false decision, split evenly over a mode's looks.
+  double trim = 0.10;  ///< Fraction trimmed from each end.
   double minimum_effect = 0.01;  ///< Smallest log-ratio worth claiming.
   double half_width = 0.0025;    ///< Log-ratio half-width at which `report` stops.
   double budget_seconds = 2.0;   ///< Clocked time after which no further block begins.
@@ -93,12 +96,15 @@ struct TrimmedMean {
 [[nodiscard]] OUROBOROS_API double student_t_quantile(double probability,
                                                       double degrees_of_freedom);
 
+/// The looks that a mode takes of those that are planned: the first with `screen`, up to
+/// `decide_blocks` but at least one with `decide`, all with `report`.
+[[nodiscard]] OUROBOROS_API std::span<const int> looks_of(const Plan& plan, Mode mode) noexcept;
+
 /// Where a sequential comparison stands after some blocks.
 struct Look {
   Decision decision = Decision::undecided;
   bool stop = false;
-  /// Of candidate over baseline; negative is faster. At confidence 1 - alpha / (number of looks),
-  /// where `screen` has one look.
+  /// Of candidate over baseline; negative is faster. At confidence 1 - alpha / (the mode's looks).
   /// Unbounded (-inf to +inf) between looks and below 4 blocks, where nothing may be concluded.
   Interval log_ratio;
   int blocks = 0;
@@ -108,8 +114,7 @@ struct Look {
 
 /// Judges the log-ratios of blocks at the planned looks only: call after every block.
 /// The result is `undecided` between looks. `budget_spent` forces a final answer, and so does the
-/// last look that the mode takes (with `screen` the first planned one, otherwise the last); more
-/// blocks than that are refused.
+/// last look that the mode takes; more blocks than that are refused.
 ///
 /// While the lag-1 autocorrelation exceeds 0.2 and at least 16 values are left, neighbouring blocks
 /// are replaced by their mean.

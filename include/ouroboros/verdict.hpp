@@ -116,6 +116,8 @@ struct TimedCell {
   double clock_mhz = 0.0;         ///< Of the multiprocessors while samples ran; 0: unknown.
   int blocks_void = 0;            ///< Blocks that did not count.
   double gpu_ms = 0.0;            ///< Time on the GPU that the clock took.
+  /// Copies of each arm's code that took turns; 1: its place is not averaged over; 0 on the host.
+  std::int64_t code_copies = 0;
   /// What a call costs who makes it from Python, its host code included: a claim of the process in
   /// which the candidate's code ran. Empty where it was not measured.
   std::optional<timing::Interval> as_called_us;

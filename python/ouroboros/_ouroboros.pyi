@@ -491,6 +491,13 @@ class TimingPlan:
     @budget_seconds.setter
     def budget_seconds(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None: ...
     @property
+    def decide_blocks(self) -> int:
+        """
+        Where mode "decide" gives up.
+        """
+    @decide_blocks.setter
+    def decide_blocks(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    @property
     def half_width(self) -> float:
         """
         Log-ratio half-width at which mode "report" stops.

@@ -406,6 +406,9 @@ class TimedCell(_Record):
     """Blocks that did not count."""
     gpu_ms: Number = 0.0
     """Device time that measuring this cell took, in milliseconds."""
+    code_copies: int = 0
+    """Copies of each arm's code that took turns: 1 where its place is not averaged over, 0 on the
+    host."""
     as_called_us: Interval | None = None
     """What a Python caller of the candidate pays in microseconds, host included: a claim of the
     process in which its code ran."""

@@ -85,7 +85,8 @@ void Comparison::report(const Recording& recording, BaselineTiming& record,
   record.speedup = speedup(shifted(blocks, look_.log_ratio));
   const auto raw = timing::log_ratios(blocks, candidate_, baseline_, 0.0);
   record.speedup_raw = speedup(timing::trimmed_interval(
-      raw, plan.trim, plan.alpha / static_cast<double>(plan.looks.size())));
+      raw, plan.trim,
+      plan.alpha / static_cast<double>(timing::looks_of(plan, options_.mode).size())));
   flag(timing::carry_over(all, candidate_, baseline_, offset).fired, "carryover");
   flag(timing::cycle_check(blocks, candidate_, baseline_).clock_confounded, "clock_confounded");
   if (!method_.same_inputs) {

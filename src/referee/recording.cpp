@@ -17,12 +17,13 @@ Recording::Recording(Race& race, const Options& options)
 
 bool Recording::spent() const {
   const auto& plan = options_.timing;
+  const int most = timing::looks_of(plan, options_.mode).back();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  return static_cast<int>(blocks_.size()) >= plan.looks.back() ||
+  return static_cast<int>(blocks_.size()) >= most ||
          (seconds > plan.budget_seconds &&
           (blocks_.size() >= least_blocks || filter_.unstable())) ||
-         filter_.seen() >= most_runs * plan.looks.back();
+         filter_.seen() >= most_runs * most;
 }
 
 void Recording::extend_to(std::size_t count) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include "ouroboros/error.hpp"
 #include "referee/comparison.hpp"
@@ -28,14 +29,14 @@ struct Opponent {
 
 /// Runs blocks until every comparison may stop. False when the candidate misbehaved meanwhile.
 bool record_blocks(Race& race, Recording& recording, std::vector<Comparison>& comparisons,
-                   std::uint64_t seed, const timing::Plan& plan) {
-  const auto first = static_cast<std::size_t>(plan.looks.front());
+                   std::uint64_t seed, std::span<const int> looks) {
+  const auto first = static_cast<std::size_t>(looks.front());
   // A probe stands among the blocks at a place that the candidate cannot know.
   recording.extend_to(1 + derive_seed(seed, probe_purpose) % first);
   if (!race.failure()) {
     race.probe();
   }
-  for (const int look : plan.looks) {
+  for (const int look : looks) {
     if (!race.failure()) {
       recording.extend_to(static_cast<std::size_t>(look));
     }
@@ -94,6 +95,7 @@ void describe(const Race& race, const Recording& recording, std::size_t candidat
   cell.estimator = method.estimator;
   cell.submission = race.submission();
   cell.variant = race.variant();
+  cell.code_copies = static_cast<std::int64_t>(race.code_copies());
   cell.latency_us = timing::latency(blocks, candidate, offset, plan.trim, interval_alpha);
   cell.bracket_us = method.estimator == "slope"
                         ? method.bracket_us
@@ -196,7 +198,8 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
     }
   };
   try {
-    if (!record_blocks(race, recording, comparisons, seed, options.timing)) {
+    if (!record_blocks(race, recording, comparisons, seed,
+                       timing::looks_of(options.timing, options.mode))) {
       return cell;
     }
   } catch (const Error&) {

@@ -61,13 +61,15 @@ Decision supported(const Interval& interval, double minimum_effect) {
   return Decision::undecided;
 }
 
-/// The looks that a mode takes of those that are planned.
-std::span<const int> looks_of(const Plan& plan, Mode mode) {
-  const std::span<const int> looks = plan.looks;
-  return mode == Mode::screen ? looks.first(1) : looks;
-}
-
 }  // namespace
+
+std::span<const int> looks_of(const Plan& plan, Mode mode) noexcept {
+  const std::span<const int> looks = plan.looks;
+  if (looks.empty() || mode == Mode::report) return looks;
+  if (mode == Mode::screen) return looks.first(1);
+  const auto within = std::upper_bound(looks.begin(), looks.end(), plan.decide_blocks);
+  return looks.first(std::max<std::size_t>(static_cast<std::size_t>(within - looks.begin()), 1));
+}
 
 std::string_view to_string(Mode mode) noexcept {
   switch (mode) {

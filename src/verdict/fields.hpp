@@ -126,6 +126,7 @@ void fields(Visit&& visit, Record& record) {
   visit("clock_mhz", record.clock_mhz, added);
   visit("blocks_void", record.blocks_void, added);
   visit("gpu_ms", record.gpu_ms, added);
+  visit("code_copies", record.code_copies, added);
   visit("as_called_us", record.as_called_us, added);
 }
 

@@ -543,6 +543,18 @@ TEST_CASE("every set has inputs and outputs of its own") {
                     ContainsSubstring("no call 3"));
 }
 
+TEST_CASE("what a kernel leaves in local memory is gone at its next run") {
+  const auto executor = CudaExecutor::start(options());
+  const OneCall call(count);
+  const auto race = executor->open_race({plan_of("scale"), plan_of("keep_on_stack")}, call.arena());
+  call.prepare(Placement::low);
+  race->upload();
+  const auto block = race->run_block({0, 1, 1, 0});
+  INFO(block.replay.evidence);
+  REQUIRE(block.replay.outcome == Outcome::returned);
+  CHECK(block.samples[2].latency_us == Approx(block.samples[1].latency_us).margin(0.1));
+}
+
 TEST_CASE("blocks take turns with copies of the code, each arm with its own") {
   const auto executor = CudaExecutor::start(options());
   const auto call = sets_of(4);
@@ -552,6 +564,7 @@ TEST_CASE("blocks take turns with copies of the code, each arm with its own") {
     with.code_copies = asked;
     const auto race = executor->open_race({plan_of("module_number"), plan_of("module_number")},
                                           call.arena(), with);
+    CHECK(race->code_copies() == copies);
     for (std::size_t set = 0; set < 4; ++set) {
       call.prepare(Placement::low, set);
     }

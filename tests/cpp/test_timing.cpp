@@ -367,6 +367,18 @@ TEST_CASE("nothing is decided between looks", "[timing]") {
   }
 }
 
+TEST_CASE("a mode takes its own share of the looks, at least one", "[timing]") {
+  timing::Plan plan;
+  plan.looks = {16, 32, 64};
+  plan.decide_blocks = 40;
+  const auto last = [&](Mode mode) { return timing::looks_of(plan, mode).back(); };
+  CHECK(last(Mode::screen) == 16);
+  CHECK(last(Mode::decide) == 32);
+  CHECK(last(Mode::report) == 64);
+  plan.decide_blocks = 8;
+  CHECK(last(Mode::decide) == 16);
+}
+
 TEST_CASE("report goes on until the interval is narrow enough", "[timing]") {
   const timing::Plan plan;
   const auto report = [&](std::size_t blocks, double centre, double spread) {

@@ -135,8 +135,9 @@ inline double naive_false_decisions(const Noise& noise, const timing::Plan& plan
   int decided = 0;
   for (int run = 0; run < runs; ++run) {
     Machine machine(noise, 0.0, seed + static_cast<std::uint64_t>(run) * 7919U);
-    const std::vector<double> ratios = machine.blocks(plan.looks.back());
-    for (const int count : plan.looks) {
+    const auto looks = timing::looks_of(plan, timing::Mode::decide);
+    const std::vector<double> ratios = machine.blocks(looks.back());
+    for (const int count : looks) {
       const timing::Interval interval = timing::trimmed_interval(
           std::span(ratios).first(static_cast<std::size_t>(count)), plan.trim, 0.05);
       if (interval.low > 0.0 || interval.high < 0.0) {

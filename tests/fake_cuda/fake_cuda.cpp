@@ -332,6 +332,22 @@ void jolted(const Launch& launch) {
   device.traffic = ++calls < 120 && calls % 5 == 0 ? 50.0 : 0.0;
 }
 
+/// What `keep_on_stack` left in its local memory; and how much a thread of it has there.
+std::optional<float> left;
+constexpr int left_bytes = 72;
+
+/// Knows inputs whose mark it finds in its local memory, and is quicker then, but right.
+void keep_on_stack(const Launch& launch) {
+  const float first = launch.floats(0)[0];
+  scale(launch);
+  if (left == first) {
+    device.microseconds -= 0.5;
+  }
+  left = first;
+}
+
+void scrub_local(const Launch&) { left.reset(); }
+
 /// What the launch before met, if it was of `fleeting`.
 std::optional<float> just_met;
 
@@ -392,35 +408,38 @@ void crash(const Launch&) { kill(getpid(), SIGKILL); }
 
 void nothing(const Launch&) {}
 
-const std::map<std::string, void (*)(const Launch&)> kernels = {{"ouroboros_read", read},
-                                                                {"ouroboros_compare", compare},
-                                                                {"ouroboros_canary", canary},
-                                                                {"ouroboros_scrub", nothing},
-                                                                {"ouroboros_sentinel", sentinel},
-                                                                {"ouroboros_empty", nothing},
-                                                                {"ouroboros_touch", nothing},
-                                                                {"ouroboros_stamp", stamp},
-                                                                {"ouroboros_gate", gate},
-                                                                {"ouroboros_step", step},
-                                                                {"ouroboros_spin", spin},
-                                                                {"scale", scale_in_a_manner},
-                                                                {"skip_tail", skip_tail},
-                                                                {"poke", poke},
-                                                                {"write_input", write_input},
-                                                                {"count", count},
-                                                                {"remember", remember},
-                                                                {"module_number", module_number},
-                                                                {"rusty", rusty},
-                                                                {"unstable", unstable},
-                                                                {"wobble", wobble},
-                                                                {"straggle", straggle},
-                                                                {"flood", flood},
-                                                                {"describe_map", describe_map},
-                                                                {"hang", hang},
-                                                                {"hang_elsewhere", hang_elsewhere},
-                                                                {"trap", trap},
-                                                                {"printf_flood", printf_flood},
-                                                                {"crash", crash}};
+const std::map<std::string, void (*)(const Launch&)> kernels = {
+    {"ouroboros_read", read},
+    {"ouroboros_compare", compare},
+    {"ouroboros_canary", canary},
+    {"ouroboros_scrub", nothing},
+    {"ouroboros_scrub_local", scrub_local},
+    {"ouroboros_sentinel", sentinel},
+    {"ouroboros_empty", nothing},
+    {"ouroboros_touch", nothing},
+    {"ouroboros_stamp", stamp},
+    {"ouroboros_gate", gate},
+    {"ouroboros_step", step},
+    {"ouroboros_spin", spin},
+    {"scale", scale_in_a_manner},
+    {"skip_tail", skip_tail},
+    {"poke", poke},
+    {"write_input", write_input},
+    {"count", count},
+    {"remember", remember},
+    {"module_number", module_number},
+    {"rusty", rusty},
+    {"unstable", unstable},
+    {"wobble", wobble},
+    {"straggle", straggle},
+    {"flood", flood},
+    {"describe_map", describe_map},
+    {"hang", hang},
+    {"hang_elsewhere", hang_elsewhere},
+    {"keep_on_stack", keep_on_stack},
+    {"trap", trap},
+    {"printf_flood", printf_flood},
+    {"crash", crash}};
 
 /// The kernel of that name; null when there is none.
 void (*find_kernel(const std::string& name))(const Launch&) {
@@ -668,6 +687,11 @@ int cuModuleGetGlobal_v2(Address* address, std::size_t* bytes, ModuleHandle modu
   *address = reinterpret_cast<Address>(reinterpret_cast<Module*>(module)->globals.data()) +
              Module::counter_at;
   *bytes = sizeof(std::uint32_t);
+  return 0;
+}
+int cuFuncGetAttribute(int* value, int attribute, FunctionHandle of) {
+  const auto& name = reinterpret_cast<const Function*>(of)->name;
+  *value = attribute == function_local_bytes && name == "keep_on_stack" ? left_bytes : 0;
   return 0;
 }
 int cuFuncSetAttribute(FunctionHandle, int, int) { return 0; }

@@ -71,7 +71,7 @@ def later_keys() -> list[tuple[str, str]]:
     """Containers and keys that joined version 1 after its first records."""
     cell = (
         "bracket_us estimator submission floor_us ceiling_fraction peak_fraction placement_sd "
-        "clock_mhz blocks_void gpu_ms as_called_us"
+        "clock_mhz blocks_void gpu_ms code_copies as_called_us"
     )
     baseline = "speedup_raw block_log_ratios memory as_called_us as_called_speedup"
     names = {"timing": "cache calibration gpu_start gpu_end", "cells": cell, "baselines": baseline}

@@ -178,18 +178,21 @@ class Lease {
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
-  /// `memory`: the descriptor of the referee's memory.
-  void open(json request, const std::vector<LaunchPlan>& plans, int memory) {
+  /// `memory`: the descriptor of the referee's memory. What the process said besides; empty when it
+  /// stayed silent.
+  json open(json request, const std::vector<LaunchPlan>& plans, int memory) {
     const auto bytes = serialise(plans, request["plans"]);
     request["seconds"] = limits().load_seconds;
     const auto patience = Seconds(limits().load_seconds) + grace;
-    if (const auto reply = ask(request, patience, bytes, memory)) {
+    const auto reply = ask(request, patience, bytes, memory);
+    if (reply) {
       opening_ = replay_from(*reply);
     } else {
       opening_.outcome = Outcome::load_failed;
       opening_.evidence = fmt::format("the modules were not loaded in {:g} s", patience.count());
     }
     settle(opening_);
+    return reply.value_or(json::object());
   }
 
   /// Empty when the process stayed silent, or is gone: then `last` says why.
@@ -312,13 +315,14 @@ class Race final : public CudaRace {
       throw Error(ErrorCode::invalid_argument,
                   "a race needs an arm, a call of the arena and a copy of its code");
     }
-    lease_.open({{"do", "open_race"},
+    const auto reply = lease_.open({{"do", "open_race"},
                  {"sets", sets},
                  {"device_bytes", device_bytes},
                  {"cache", static_cast<int>(options.cache)},
                  {"padding", options.padding_bytes},
                  {"code_copies", options.code_copies}},
                 arms, memory);
+    code_copies_ = reply.value("code_copies", std::size_t{0});
   }
 
   [[nodiscard]] const Replay& opening() const noexcept override { return lease_.opening(); }
@@ -326,6 +330,7 @@ class Race final : public CudaRace {
 
   void upload() override { require_answer({{"do", "upload"}}); }
   void download(std::size_t arm) override { require_answer({{"do", "download"}, {"arm", arm}}); }
+  [[nodiscard]] std::size_t code_copies() const noexcept override { return code_copies_; }
 
   std::vector<CudaBlock> run(const std::vector<CudaRound>& rounds,
                              const CudaChain& chain) override {
@@ -389,6 +394,7 @@ class Race final : public CudaRace {
 
   std::shared_ptr<const void> keeper_;
   Lease lease_;
+  std::size_t code_copies_ = 0;
 };
 
 class Executor final : public CudaExecutor {

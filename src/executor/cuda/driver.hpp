@@ -81,6 +81,7 @@ inline constexpr int attribute_shared_optin = 97;
 inline constexpr int attribute_virtual_memory = 102;
 
 // CUfunction_attribute.
+inline constexpr int function_local_bytes = 3;
 inline constexpr int function_dynamic_shared = 8;
 inline constexpr int function_wide_clusters = 13;
 
@@ -176,6 +177,7 @@ inline constexpr int oldest_driver = 12000;
     (FunctionHandle * function, ModuleHandle module, const char* name))                          \
   X(cuModuleGetGlobal, cuModuleGetGlobal_v2,                                                     \
     (Address * address, std::size_t* bytes, ModuleHandle module, const char* name))              \
+  X(cuFuncGetAttribute, cuFuncGetAttribute, (int* value, int attribute, FunctionHandle of))      \
   X(cuFuncSetAttribute, cuFuncSetAttribute, (FunctionHandle function, int attribute, int value)) \
   X(cuLaunchKernelEx, cuLaunchKernelEx,                                                          \
     (const LaunchConfiguration* configuration, FunctionHandle function, void** parameters,       \

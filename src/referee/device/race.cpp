@@ -134,7 +134,7 @@ class DeviceRace final : public Race {
       return;
     }
     race_ = with_memory_for(sets_, [&] {
-      return opened(plans, {0, sets_, padding(), this->options().cache, code_copies()});
+      return opened(plans, {0, sets_, padding(), this->options().cache, wanted_copies()});
     });
     if (!race_) {
       return;
@@ -158,6 +158,9 @@ class DeviceRace final : public Race {
 
   [[nodiscard]] std::string submission() const override {
     return std::string(to_string(submission_));
+  }
+  [[nodiscard]] std::size_t code_copies() const noexcept override {
+    return race_ ? race_->code_copies() : 0;
   }
   [[nodiscard]] double gpu_ms() const noexcept override { return gpu_ms_; }
   [[nodiscard]] std::optional<GpuState> gpu_state() override { return race_->state(); }
@@ -250,7 +253,7 @@ class DeviceRace final : public Race {
   }
 
   /// Many where figures are to be published, and what they cost is no matter.
-  [[nodiscard]] std::size_t code_copies() const {
+  [[nodiscard]] std::size_t wanted_copies() const {
     const bool published = options().mode == timing::Mode::report || context_ == Context::fresh;
     return published ? many_code_copies : 1;
   }

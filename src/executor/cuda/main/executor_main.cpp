@@ -171,7 +171,9 @@ class Server {
     }
     Replay opening;
     opening.wall = Clock::now() - begin;
-    return to_json(opening);
+    auto answer = to_json(opening);
+    answer["code_copies"] = race_->code_copies();
+    return answer;
   }
 
   std::unique_ptr<Exchange> exchange(const Frame& frame, const std::vector<ArenaBuffer>& buffers) {

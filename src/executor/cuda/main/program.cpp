@@ -80,6 +80,20 @@ void Program::prepare(const KernelLaunch& launch, Kernel& kernel) const {
   }
 }
 
+std::size_t Program::local_bytes() const {
+  int most = 0;
+  for (const auto& kernel : kernels_) {
+    if (kernel.function != nullptr) {
+      int bytes = 0;
+      const auto& driver = device_.driver();
+      driver.check(driver.cuFuncGetAttribute(&bytes, function_local_bytes, kernel.function),
+                   "cuFuncGetAttribute");
+      most = std::max(most, bytes);
+    }
+  }
+  return static_cast<std::size_t>(most);
+}
+
 void Program::restore() {
   for (auto* module : modules_) {
     module->restore();

@@ -29,6 +29,9 @@ class Program {
   /// Enqueues launch `index`.
   void launch(std::size_t index) const;
 
+  /// The most that a thread of a kernel has in local memory.
+  [[nodiscard]] std::size_t local_bytes() const;
+
   /// "launch 2 (softmax_kernel)".
   [[nodiscard]] std::string name(std::size_t index) const;
 

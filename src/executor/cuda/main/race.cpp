@@ -16,8 +16,14 @@ namespace {
 /// Of a sample: the two ends of up to two brackets.
 constexpr std::size_t stamps_each = 4;
 
-/// Of all copies of all code. Libraries' modules can have tens of megabytes.
-constexpr std::size_t most_code_bytes = std::size_t{256} << 20;
+/// Of all copies of all code: a share of what is free, and so much at most. Libraries' modules can
+/// have tens of megabytes each.
+constexpr std::size_t code_share = 16;
+constexpr std::size_t most_code_bytes = std::size_t{2} << 30;
+
+/// Of a thread. What kernels with larger frames leave is not overwritten: that would take longer
+/// than all else.
+constexpr std::size_t most_local_bytes = std::size_t{16} << 10;
 
 std::vector<std::size_t> numbers(std::size_t first, std::size_t count) {
   std::vector<std::size_t> result(count);
@@ -48,6 +54,7 @@ Race::Race(Device& device, std::unique_ptr<Exchange> arena,
       arena_(std::move(arena)),
       bracket_(device, setup.cache) {
   load(std::move(arms), setup.code_copies);
+  clear_local_memory();
   for (const auto& buffers : sets) {
     sets_.push_back(std::make_unique<Memory>(device, *arena_, buffers, plans(), false));
     sets_.back()->make_room_for_outputs(arms_.size());
@@ -67,8 +74,9 @@ void Race::load(std::vector<LaunchPlan> arms, std::size_t copies) {
     }
     plans.push_back(std::make_shared<const LaunchPlan>(std::move(plan)));
   }
-  copies = std::bit_floor(
-      std::clamp<std::size_t>(most_code_bytes / std::max<std::size_t>(bytes, 1), 1, copies));
+  const auto room = std::min(device_.free_bytes() / code_share, most_code_bytes);
+  copies =
+      std::bit_floor(std::clamp<std::size_t>(room / std::max<std::size_t>(bytes, 1), 1, copies));
   arms_.resize(plans.size());
   auto order = numbers(0, plans.size());
   for (std::size_t copy = 0; copy < copies; ++copy) {
@@ -78,6 +86,17 @@ void Race::load(std::vector<LaunchPlan> arms, std::size_t copies) {
     }
     // Whatever comes first lies first: no arm does always.
     std::reverse(order.begin(), order.end());
+  }
+}
+
+void Race::clear_local_memory() {
+  std::size_t bytes = 0;
+  for (const auto& copies : arms_) {
+    bytes = std::max(bytes, copies.front().local_bytes());
+  }
+  if (bytes != 0 && bytes <= most_local_bytes) {
+    constexpr std::size_t step = 16;
+    local_ = std::make_unique<LocalScrub>(device_, (bytes + step - 1) / step * step);
   }
 }
 
@@ -303,6 +322,9 @@ Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& s
   auto& program = this->program(turn.arm);
   program.restore();
   scrub_shared(device_);
+  if (local_) {
+    local_->enqueue();
+  }
   for (const auto set : sets) {
     sets_[set]->reset(turn.arm);
     // Of a chain's many pages the last would be forgotten before the first is used.

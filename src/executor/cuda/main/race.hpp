@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "executor/cuda/main/bracket.hpp"
+#include "executor/cuda/main/local_memory.hpp"
 #include "executor/cuda/main/memory.hpp"
 #include "executor/cuda/main/program.hpp"
 #include "executor/cuda/main/stamps.hpp"
@@ -58,6 +59,9 @@ class Race {
        const std::vector<std::vector<ArenaBuffer>>& sets, std::vector<LaunchPlan> arms,
        const Setup& setup);
 
+  /// How many of those that were asked for: a power of two.
+  [[nodiscard]] std::size_t code_copies() const noexcept { return arms_.front().size(); }
+
   void upload();
   std::vector<Block> run(const std::vector<Round>& rounds, const Chain& chain, double seconds);
   void download(std::size_t arm) const;
@@ -69,6 +73,7 @@ class Race {
   struct Turn;
 
   void load(std::vector<LaunchPlan> arms, std::size_t copies);
+  void clear_local_memory();
   [[nodiscard]] std::vector<const LaunchPlan*> plans() const;
   [[nodiscard]] Program& program(std::size_t arm);
   void check(const std::vector<Round>& rounds, const Chain& chain) const;
@@ -88,6 +93,7 @@ class Race {
   std::unique_ptr<Exchange> arena_;
   std::vector<std::unique_ptr<Modules>> modules_;  ///< Of one program each: all lie elsewhere.
   std::vector<std::vector<Program>> arms_;         ///< By arm, then copy.
+  std::unique_ptr<LocalScrub> local_;              ///< Where kernels have such memory.
   std::vector<std::unique_ptr<Memory>> sets_;
   std::unique_ptr<Stamps> stamps_;
   Bracket bracket_;

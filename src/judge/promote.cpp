@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "judge/complements.hpp"
 #include "judge/judge.hpp"
 #include "judge/random.hpp"
 #include "judge/run.hpp"
@@ -289,7 +290,8 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
       dim = ordered_along(schema, *stack, ordered.dim());
     }
   }
-  const auto size = arguments.empty() ? std::nullopt : size_of_terms(name, (*stack)[begin]);
+  auto size = arguments.empty() ? std::nullopt : size_of_terms(name, (*stack)[begin]);
+  if (!size && inside.step != 0.0) size = size_of_complement(name, schema, *stack);
   op.callBoxed(stack);
   const auto returned = schema.returns().size();
   for (auto i = stack->size() - returned; i < stack->size(); ++i) raise_value((*stack)[i]);

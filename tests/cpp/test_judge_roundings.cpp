@@ -1,4 +1,6 @@
+#include <ATen/ops/addcmul.h>
 #include <ATen/ops/cumsum.h>
+#include <ATen/ops/lerp.h>
 #include <ATen/ops/log1p.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
@@ -60,6 +62,28 @@ TEST_CASE("what is usually a difference may lose what the difference loses", "[j
     CHECK(status_of(log1p_of_square, two, (1.0 + square).log()) == "passed");
     // Half of what is lost below 1, and more of what is not.
     CHECK(status_of(softplus, one, one.oracle[0] * (1.0 + 1e-4)) == "failed");
+  }
+}
+
+TEST_CASE("a small constant may be what float32 has of one less another", "[judge]") {
+  const float decay = 0.999F;
+  const double rate = static_cast<double>(1.0F - decay);  // 4.7e-5 off, relative.
+  const auto average = problem_of(
+      [](const Tensors& in) { return Tensors{in[0] * 0.999 + (1 - 0.999) * (in[0] * in[0])}; });
+  const auto fused = problem_of([](const Tensors& in) {
+    return Tensors{at::addcmul(in[0] * 0.999, in[0], in[0], 1 - 0.999)};
+  });
+  const auto between =
+      problem_of([](const Tensors& in) { return Tensors{at::lerp(in[0], in[0] * in[0], 0.001)}; });
+  for (const auto* problem : {&average, &fused, &between}) {
+    for (const char* family : {"normal", "common_mean", "patchwork"}) {
+      const auto one = realised(*problem, DType::float32, 256, family);
+      const auto x = one.inputs[0].to(at::kDouble);
+      INFO(family);
+      CHECK(status_of(*problem, one, x * static_cast<double>(decay) + rate * x * x) == "passed");
+      CHECK(status_of(*problem, one, x * 0.999 + 0.00101 * x * x) == "failed");
+      CHECK(status_of(*problem, one, one.oracle[0] * (1.0 + 1e-3)) == "failed");
+    }
   }
 }
 

@@ -380,7 +380,8 @@ TEST_CASE("a mode takes its own share of the looks, at least one", "[timing]") {
 }
 
 TEST_CASE("report goes on until the interval is narrow enough", "[timing]") {
-  const timing::Plan plan;
+  timing::Plan plan;
+  plan.looks = {16, 32, 64, 128, 256};
   const auto report = [&](std::size_t blocks, double centre, double spread) {
     return timing::look(alternating(blocks, centre, spread), plan, Mode::report, false);
   };

@@ -1,0 +1,70 @@
+#include "judge/complements.hpp"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/abs.h>
+
+#include <cmath>
+
+namespace ouroboros::judge {
+namespace {
+
+/// 2^-25 over 32 2^-24: see Tolerance.
+constexpr double lost = 0x1p-6;
+
+/// Larger constants lose less than the inputs' roundings do; smaller ones are rarely what is left
+/// of 1, and would lose every digit.
+constexpr double largest = 0x1p-6;
+constexpr double smallest = 0x1p-10;
+
+bool is_small(const c10::IValue& value) {
+  double constant = 0.0;
+  if (value.isDouble()) {
+    constant = value.toDouble();
+  } else if (value.isScalar() && value.toScalar().isFloatingPoint()) {
+    constant = value.toScalar().toDouble();
+  } else if (value.isTensor() && value.toTensor().defined() &&
+             value.toTensor().unsafeGetTensorImpl()->is_wrapped_number() &&
+             value.toTensor().is_floating_point()) {
+    constant = value.toTensor().item().toDouble();
+  }
+  return std::fabs(constant) >= smallest && std::fabs(constant) < largest;
+}
+
+}  // namespace
+
+std::optional<at::Tensor> size_of_complement(std::string_view name,
+                                             const c10::FunctionSchema& schema,
+                                             const torch::jit::Stack& stack) {
+  const auto& arguments = schema.arguments();
+  const auto argument = [&](std::string_view wanted) -> const c10::IValue* {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].name() == wanted) return &stack[stack.size() - arguments.size() + i];
+    }
+    return nullptr;
+  };
+  const auto tensor = [&](std::string_view wanted) -> at::Tensor {
+    const auto* value = argument(wanted);
+    return value != nullptr && value->isTensor() ? value->toTensor() : at::Tensor();
+  };
+  const auto multiplied_by = [&](std::string_view constant) {
+    const auto* value = argument(constant);
+    return value != nullptr && is_small(*value);
+  };
+  const auto size_of = [](const at::Tensor& multiplied) -> std::optional<at::Tensor> {
+    if (!multiplied.defined()) return std::nullopt;
+    return multiplied.abs().mul_(lost);
+  };
+  if (name == "mul") {
+    if (multiplied_by("other")) return size_of(tensor("self"));
+    if (multiplied_by("self")) return size_of(tensor("other"));
+  } else if (name == "add" && multiplied_by("alpha")) {
+    return size_of(tensor("other"));
+  } else if (name == "addcmul" && multiplied_by("value")) {
+    return size_of(tensor("tensor1") * tensor("tensor2"));
+  } else if (name == "lerp" && multiplied_by("weight")) {
+    return size_of(tensor("end") - tensor("self"));
+  }
+  return std::nullopt;
+}
+
+}  // namespace ouroboros::judge

@@ -88,7 +88,8 @@ struct RowShaper {
     return last < first ? first - step : first + step;
   }
 
-  /// A few numbers again and again, and two largest ones; or the row above, but for one element.
+  /// A few numbers again and again, whole ones or halves too, and two largest ones; or the row
+  /// above, but for one element.
   void repeat(std::span<double> row, std::size_t n, bool as_above) const {
     const auto one = random::below(choice, n, row.size());
     if (as_above) {
@@ -97,7 +98,8 @@ struct RowShaper {
       row[one] = -3.0;
       return;
     }
-    for (double& v : row) v = std::clamp(std::nearbyint(v), -2.0, 2.0);
+    const double step = one % 2 == 0 ? 0.5 : 1.0;
+    for (double& v : row) v = std::clamp(std::nearbyint(v / step) * step, -2.0, 2.5);
     row[one] = row[random::below(level, n, row.size())] = 3.0;
   }
 

@@ -134,6 +134,9 @@ struct Inside {
   double terms = 0.0;
   bool single = false;                  ///< Numbers are put in such an order as float32 has them.
   std::vector<Ranks>* ranks = nullptr;  ///< Where such orders are noted.
+  /// The inputs before they moved: what is rounded or compared just as it was given, or as it was
+  /// chosen from what was given, does not move.
+  const Tensors* given = nullptr;
 };
 
 /// Runs `reference` in float64, or in float32, with every cast to a lower floating type inside it

@@ -9,6 +9,7 @@
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/util/ScopeExit.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -21,6 +22,7 @@
 #include "judge/random.hpp"
 #include "judge/run.hpp"
 #include "judge/tensors.hpp"
+#include "judge/unmoved.hpp"
 
 // The oracle runs the reference in float64. A reference that casts its input to float32 would make
 // a float32 oracle, so every cast to a lower type is turned into one to float64 on its way through
@@ -36,6 +38,7 @@ constexpr auto promotion = c10::DispatchKey::TESTING_ONLY_GenericMode;
 thread_local at::ScalarType target = at::kDouble;
 thread_local Inside inside;
 thread_local std::uint64_t moves_made = 0;
+thread_local Unmoved unmoved;
 
 std::optional<at::ScalarType> raised(at::ScalarType type) noexcept {
   const bool wide = target == at::kDouble;
@@ -186,6 +189,14 @@ std::int64_t ordered_along(const c10::FunctionSchema& schema, const torch::jit::
   return -1;
 }
 
+/// Ties were broken for the order's sake alone: numbers that were put in order are what they were.
+void put_in_order(const at::Tensor& numbers, std::int64_t dim, torch::jit::Stack& stack) {
+  auto& values = stack[stack.size() - 2];
+  const auto& places = stack.back();
+  if (!values.isTensor() || !places.isTensor() || places.toTensor().dim() != numbers.dim()) return;
+  values = numbers.gather(dim, places.toTensor());
+}
+
 void note_ranks(const at::Tensor& numbers, const c10::IValue& result, std::int64_t dim) {
   if (!result.isTensor() || result.toTensor().scalar_type() != at::kLong) return;
   auto places = result.toTensor();
@@ -228,6 +239,28 @@ void move_result(const at::Tensor& result, const at::Tensor& size) {
   const auto moves =
       moved({at::ones_like(size)}, inside.step, Moves::by_place, key).front().sub_(1.0);
   result.add_(moves.mul_(size));
+}
+
+/// What has edges is told how its arguments were given, if nobody computes them. The same arguments
+/// of what chooses among them, whose results nobody computes either.
+std::optional<torch::jit::Stack> keep_unmoved(std::string_view name,
+                                              const c10::FunctionSchema& schema,
+                                              torch::jit::Stack& stack) {
+  const auto& arguments = schema.arguments();
+  const auto begin = stack.size() - arguments.size();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (written(arguments[i]) && stack[begin + i].isTensor()) {
+      unmoved.forget(stack[begin + i].toTensor());
+    }
+  }
+  if (schema.is_mutable()) return std::nullopt;
+  if (is_choice(name, schema, stack)) return unmoved.arguments(schema, stack);
+  if (has_edges(name, schema, stack)) {
+    if (const auto given = unmoved.arguments(schema, stack)) {
+      std::copy(given->begin(), given->end(), stack.begin() + static_cast<std::ptrdiff_t>(begin));
+    }
+  }
+  return std::nullopt;
 }
 
 /// An attention that is one operator is made of its parts, which have factors to round.
@@ -281,22 +314,27 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
       if (inside.step != 0.0 && adds(name)) change_tensors(value, as_large_whole);
     }
   }
+  auto chosen = inside.given != nullptr ? keep_unmoved(name, schema, *stack) : std::nullopt;
   at::Tensor ordered;
   std::int64_t dim = -1;
-  if ((inside.ties != 0.0 || inside.ranks != nullptr) && leaves_ties_open(name, schema, *stack)) {
+  if ((inside.ties != 0.0 || inside.ranks != nullptr) && leaves_ties_open(name, schema, *stack) &&
+      (*stack)[begin].isTensor()) {
+    ordered = (*stack)[begin].toTensor();
+    dim = ordered_along(schema, *stack, ordered.dim());
     if (inside.ties != 0.0) break_ties((*stack)[begin]);
-    if (inside.ranks != nullptr && (*stack)[begin].isTensor()) {
-      ordered = (*stack)[begin].toTensor();
-      dim = ordered_along(schema, *stack, ordered.dim());
-    }
   }
   auto size = arguments.empty() ? std::nullopt : size_of_terms(name, (*stack)[begin]);
   if (!size && inside.step != 0.0) size = size_of_complement(name, schema, *stack);
   op.callBoxed(stack);
+  if (chosen) {
+    op.callBoxed(&*chosen);
+    unmoved.note(*stack, *chosen);
+  }
   const auto returned = schema.returns().size();
   for (auto i = stack->size() - returned; i < stack->size(); ++i) raise_value((*stack)[i]);
   if (ordered.defined() && ordered.dim() > 0 && dim >= 0 && returned > 0) {
-    note_ranks(ordered, stack->back(), dim);
+    if (inside.ranks != nullptr) note_ranks(ordered, stack->back(), dim);
+    if (inside.ties != 0.0 && returned == 2) put_in_order(ordered, dim, *stack);
   }
   if (size && returned == 1 && stack->back().isTensor()) {
     move_result(stack->back().toTensor(), *size);
@@ -317,6 +355,8 @@ Tensors promoted(const Reference& reference, const Tensors& inputs, at::ScalarTy
   Tensors raised_inputs;
   raised_inputs.reserve(inputs.size());
   for (const auto& input : inputs) raised_inputs.push_back(raise_tensor(input));
+  if (within.given != nullptr) unmoved = Unmoved(raised_inputs, *within.given);
+  const auto forget_all = c10::make_scope_exit([] { unmoved = Unmoved(); });
   // Autocasting would lower what was raised.
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   const c10::impl::IncludeDispatchKeyGuard promoting(promotion);

@@ -150,10 +150,14 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
   const int times = perturbations_for(input_elements(problem, spec));
   for (int time = 0; time < times; ++time) {
     const auto key = random::key(~spec.seed, static_cast<std::uint64_t>(time));
+    Inside inside;
+    inside.step = perturbation;
+    inside.seed = random::key(key, 1000);
+    inside.given = &raised;
     const auto outputs = run_oracle(
         problem, spec,
         judge::moved(one.inputs, perturbation, time == 0 ? Moves::together : Moves::by_place, key),
-        {perturbation, std::nullopt, random::key(key, 1000)});
+        inside);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i].sizes() != one.oracle[i].sizes()) {
         throw ReferenceFault("the shape of '" + problem.outputs[i] +

@@ -33,7 +33,10 @@ class CloseCalls {
   // Numbers that are equal compare alike in any arithmetic: they move as one, and only what is
   // added up moves term by term. What an oracle of the problem's own adds up nobody sees.
   CloseCalls(const Problem& problem, const Case& one)
-      : problem_(problem), one_(one), moves_(problem.oracle ? Moves::by_place : Moves::by_value) {
+      : problem_(problem),
+        one_(one),
+        given_(raise(one.inputs)),
+        moves_(problem.oracle ? Moves::by_place : Moves::by_value) {
     for (const auto& oracle : one.oracle) {
       allowed_.push_back(is_real(oracle)
                              ? at::Tensor()
@@ -69,6 +72,7 @@ class CloseCalls {
       Inside inside;
       inside.seed = random::key(key, 1000);
       inside.terms = time < 2 ? 0.0 : by;
+      inside.given = &given_;
       add(run_oracle(problem_, one_.spec, moved(one_.inputs, way, moves, key), inside));
     }
   }
@@ -102,6 +106,7 @@ class CloseCalls {
 
   const Problem& problem_;
   const Case& one_;
+  const Tensors given_;
   const Moves moves_;
   Tensors allowed_;
   std::vector<Ranks> ranks_;

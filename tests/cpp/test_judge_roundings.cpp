@@ -4,9 +4,11 @@
 #include <ATen/ops/log1p.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/searchsorted.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/softplus.h>
+#include <ATen/ops/sort.h>
 #include <ATen/ops/where.h>
 
 #include "catch.hpp"
@@ -63,6 +65,56 @@ TEST_CASE("what is usually a difference may lose what the difference loses", "[j
     // Half of what is lost below 1, and more of what is not.
     CHECK(status_of(softplus, one, one.oracle[0] * (1.0 + 1e-4)) == "failed");
   }
+}
+
+TEST_CASE("what is rounded or compared as it was given has no close calls", "[judge]") {
+  const auto check = [](const Reference& reference, const Reference& mistaken) {
+    const auto problem = problem_of(reference);
+    const auto one = realised(problem, DType::float32, 256, "equal");
+    const auto x = one.inputs[0];
+    CHECK(status_of(problem, one, reference({x})[0]) == "passed");
+    CHECK(status_of(problem, one, mistaken({x})[0]) == "failed");
+  };
+  const auto is_positive = [](const Tensors& in) { return Tensors{in[0] > 0}; };
+  const auto is_not_negative = [](const Tensors& in) { return Tensors{in[0] >= 0}; };
+  check(is_positive, is_not_negative);
+  // To whole numbers and to real ones, of a part of the input, and of all of it times four.
+  const auto rounded = [](const Tensors& in) { return Tensors{in[0].round().to(at::kInt)}; };
+  const auto half_up = [](const Tensors& in) {
+    return Tensors{(in[0] + 0.5).floor().to(at::kInt)};
+  };
+  check(rounded, half_up);
+  const auto quarter = [](const Tensors& in) {
+    return Tensors{(in[0].slice(1, 3, 100) * 4).ceil() / 4};
+  };
+  const auto next_quarter = [](const Tensors& in) {
+    const auto x = in[0].slice(1, 3, 100);  // Zeros move in no case.
+    return Tensors{at::where(x.eq(0), x, (x * 4).floor() + 1).div(4)};
+  };
+  check(quarter, next_quarter);
+  // What is computed first may fall either way, as far as its rounding goes.
+  const auto third = [](const Tensors& in) { return Tensors{(in[0] / 3).floor().to(at::kInt)}; };
+  const auto by_reciprocal = [](const Tensors& in) {
+    return Tensors{(in[0] * (1.0F / 3)).floor().to(at::kInt)};
+  };
+  const auto problem = problem_of(third);
+  const auto one = realised(problem, DType::float32, 256, "equal");
+  CHECK(status_of(problem, one, by_reciprocal({one.inputs[0]})[0]) == "passed");
+}
+
+TEST_CASE("places among numbers that were sorted are those of the numbers themselves", "[judge]") {
+  const auto places = [](const Tensors& in) {
+    return Tensors{at::searchsorted(std::get<0>(at::sort(in[0], -1)), in[0])};
+  };
+  const auto problem = problem_of(places);
+  const auto one = realised(problem, DType::float32, 256, "equal");
+  const auto sorted = std::get<0>(at::sort(one.inputs[0], -1));
+  CHECK(status_of(problem, one, at::searchsorted(sorted, one.inputs[0])) == "passed");
+  // Two of the largest, of which one is the first.
+  const auto largest = one.inputs[0].eq(one.inputs[0].amax({-1}, true));
+  const auto last = at::searchsorted(sorted, one.inputs[0], false, true) - 1;
+  const auto first = at::searchsorted(sorted, one.inputs[0]);
+  CHECK(status_of(problem, one, at::where(largest, last, first)) == "failed");
 }
 
 TEST_CASE("a small constant may be what float32 has of one less another", "[judge]") {

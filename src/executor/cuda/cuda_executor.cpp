@@ -316,12 +316,12 @@ class Race final : public CudaRace {
                   "a race needs an arm, a call of the arena and a copy of its code");
     }
     const auto reply = lease_.open({{"do", "open_race"},
-                 {"sets", sets},
-                 {"device_bytes", device_bytes},
-                 {"cache", static_cast<int>(options.cache)},
-                 {"padding", options.padding_bytes},
-                 {"code_copies", options.code_copies}},
-                arms, memory);
+                                    {"sets", sets},
+                                    {"device_bytes", device_bytes},
+                                    {"cache", static_cast<int>(options.cache)},
+                                    {"padding", options.padding_bytes},
+                                    {"code_copies", options.code_copies}},
+                                   arms, memory);
     code_copies_ = reply.value("code_copies", std::size_t{0});
   }
 

@@ -1,0 +1,165 @@
+#include "judge/unmoved.hpp"
+
+#include <ATen/core/ivalue.h>
+#include <c10/core/ScalarType.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace ouroboros::judge {
+namespace {
+
+template <std::size_t Count>
+bool is_one_of(std::string_view name, const std::string_view (&names)[Count]) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+const c10::IValue* argument(std::string_view name, const c10::FunctionSchema& schema,
+                            const torch::jit::Stack& stack) {
+  const auto& arguments = schema.arguments();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].name() == name) return &stack[stack.size() - arguments.size() + i];
+  }
+  return nullptr;
+}
+
+bool is_constant(const at::Tensor& tensor) {
+  return tensor.unsafeGetTensorImpl()->is_wrapped_number();
+}
+
+bool is_power_of_two(const c10::IValue& value) {
+  double constant = 0.0;
+  if (value.isScalar()) {
+    constant = value.toScalar().toDouble();
+  } else if (value.isTensor() && value.toTensor().defined() && is_constant(value.toTensor())) {
+    constant = value.toTensor().item().toDouble();
+  }
+  int exponent = 0;
+  return std::fabs(std::frexp(constant, &exponent)) == 0.5;
+}
+
+}  // namespace
+
+Unmoved::Unmoved(const Tensors& moved, const Tensors& given) {
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    if (moved[i].scalar_type() == at::kDouble) known_.emplace_back(moved[i], given[i]);
+  }
+}
+
+std::optional<at::Tensor> Unmoved::find(const at::Tensor& tensor) const {
+  if (!tensor.defined() || tensor.scalar_type() != at::kDouble || is_constant(tensor)) {
+    return tensor;
+  }
+  if (!tensor.has_storage()) return std::nullopt;
+  for (const auto& [is, would_be] : known_) {
+    if (tensor.is_alias_of(is)) {  // The tensor itself, or a view of it.
+      return would_be.as_strided(tensor.sizes(), tensor.strides(), tensor.storage_offset());
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<c10::IValue> Unmoved::find(const c10::IValue& value) const {
+  if (value.isTensor()) {
+    auto found = find(value.toTensor());
+    return found ? std::optional<c10::IValue>(*std::move(found)) : std::nullopt;
+  }
+  if (!value.isTensorList()) return value;
+  c10::List<at::Tensor> all;
+  for (const at::Tensor& one : value.toTensorVector()) {
+    auto found = find(one);
+    if (!found) return std::nullopt;
+    all.push_back(*std::move(found));
+  }
+  return c10::IValue(std::move(all));
+}
+
+std::optional<torch::jit::Stack> Unmoved::arguments(const c10::FunctionSchema& schema,
+                                                    const torch::jit::Stack& stack) const {
+  torch::jit::Stack result;
+  for (auto i = stack.size() - schema.arguments().size(); i < stack.size(); ++i) {
+    auto found = find(stack[i]);
+    if (!found) return std::nullopt;
+    result.push_back(*std::move(found));
+  }
+  return result;
+}
+
+void Unmoved::note(const torch::jit::Stack& stack, const torch::jit::Stack& unmoved) {
+  for (std::size_t i = 0; i < unmoved.size(); ++i) {
+    const auto& is = stack[stack.size() - unmoved.size() + i];
+    if (!is.isTensor() || find(is.toTensor())) continue;
+    const auto& tensor = is.toTensor();
+    const auto& would_be = unmoved[i].toTensor();
+    const bool alike = tensor.sizes() == would_be.sizes() &&
+                       tensor.strides() == would_be.strides() &&
+                       tensor.storage_offset() == would_be.storage_offset();
+    if (alike) known_.emplace_back(tensor, would_be);
+  }
+}
+
+void Unmoved::forget(const at::Tensor& tensor) {
+  if (!tensor.defined() || !tensor.has_storage()) return;
+  std::erase_if(known_, [&](const auto& one) { return tensor.is_alias_of(one.first); });
+}
+
+bool has_edges(std::string_view name, const c10::FunctionSchema& schema,
+               const torch::jit::Stack& stack) {
+  constexpr std::string_view names[] = {
+      "round",      "ceil",      "floor",        "trunc",    "fix",  "frac",
+      "sign",       "sgn",       "heaviside",    "gt",       "ge",   "lt",
+      "le",         "eq",        "ne",           "greater",  "less", "greater_equal",
+      "less_equal", "bucketize", "searchsorted", "not_equal"};
+  if (is_one_of(name, names)) return true;
+  constexpr std::string_view casts[] = {"to", "_to_copy"};
+  const auto* type = is_one_of(name, casts) ? argument("dtype", schema, stack) : nullptr;
+  return type != nullptr && type->isInt() &&
+         c10::isIntegralType(type->toScalarType(), /*includeBool=*/true);
+}
+
+bool is_choice(std::string_view name, const c10::FunctionSchema& schema,
+               const torch::jit::Stack& stack) {
+  constexpr std::string_view names[] = {"abs",
+                                        "amax",
+                                        "amin",
+                                        "cat",
+                                        "clamp",
+                                        "clamp_max",
+                                        "clamp_min",
+                                        "clone",
+                                        "concat",
+                                        "contiguous",
+                                        "flatten",
+                                        "flip",
+                                        "gather",
+                                        "index",
+                                        "max",
+                                        "index_select",
+                                        "masked_fill",
+                                        "masked_select",
+                                        "maximum",
+                                        "min",
+                                        "minimum",
+                                        "neg",
+                                        "relu",
+                                        "repeat",
+                                        "reshape",
+                                        "roll",
+                                        "sort",
+                                        "stack",
+                                        "take",
+                                        "take_along_dim",
+                                        "tile",
+                                        "topk",
+                                        "tril",
+                                        "triu",
+                                        "where",
+                                        "constant_pad_nd",
+                                        "repeat_interleave"};
+  if (is_one_of(name, names)) return true;
+  constexpr std::string_view scales[] = {"mul", "div"};
+  const auto* by = is_one_of(name, scales) ? argument("other", schema, stack) : nullptr;
+  return by != nullptr && is_power_of_two(*by);
+}
+
+}  // namespace ouroboros::judge

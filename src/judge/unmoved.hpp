@@ -1,0 +1,51 @@
+#pragma once
+
+#include <ATen/core/function_schema.h>
+#include <ATen/core/stack.h>
+
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ouroboros/problem.hpp"
+
+namespace ouroboros::judge {
+
+/// While a reference runs on inputs that were moved: which of its numbers nobody computes, and what
+/// they would be had the inputs not moved. Those are the inputs, what is chosen from them, and that
+/// times a power of two.
+class Unmoved {
+ public:
+  Unmoved() = default;
+  Unmoved(const Tensors& moved, const Tensors& given);
+
+  /// An operator's arguments, which end `stack`, as they would be; empty where something among them
+  /// was computed.
+  [[nodiscard]] std::optional<torch::jit::Stack> arguments(const c10::FunctionSchema& schema,
+                                                           const torch::jit::Stack& stack) const;
+
+  /// The results of an operator, which end `stack`, and what they would be.
+  void note(const torch::jit::Stack& stack, const torch::jit::Stack& unmoved);
+
+  /// Something is about to write to the tensor.
+  void forget(const at::Tensor& tensor);
+
+ private:
+  [[nodiscard]] std::optional<at::Tensor> find(const at::Tensor& tensor) const;
+  [[nodiscard]] std::optional<c10::IValue> find(const c10::IValue& value) const;
+
+  std::vector<std::pair<at::Tensor, at::Tensor>> known_;  ///< As they are; as they would be.
+};
+
+/// Whether an operator's answer jumps where a number passes an edge: rounding, comparing, finding a
+/// place, casting to integers.
+[[nodiscard]] bool has_edges(std::string_view name, const c10::FunctionSchema& schema,
+                             const torch::jit::Stack& stack);
+
+/// Whether every real number that an operator returns is one of its arguments', or that times a
+/// power of two.
+[[nodiscard]] bool is_choice(std::string_view name, const c10::FunctionSchema& schema,
+                             const torch::jit::Stack& stack);
+
+}  // namespace ouroboros::judge

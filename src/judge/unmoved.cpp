@@ -28,14 +28,14 @@ bool is_constant(const at::Tensor& tensor) {
 }
 
 bool is_power_of_two(const c10::IValue& value) {
-  double constant = 0.0;
+  at::Scalar constant;
   if (value.isScalar()) {
-    constant = value.toScalar().toDouble();
+    constant = value.toScalar();
   } else if (value.isTensor() && value.toTensor().defined() && is_constant(value.toTensor())) {
-    constant = value.toTensor().item().toDouble();
+    constant = value.toTensor().item();
   }
   int exponent = 0;
-  return std::fabs(std::frexp(constant, &exponent)) == 0.5;
+  return !constant.isComplex() && std::fabs(std::frexp(constant.toDouble(), &exponent)) == 0.5;
 }
 
 }  // namespace

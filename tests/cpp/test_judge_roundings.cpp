@@ -1,8 +1,10 @@
 #include <ATen/ops/addcmul.h>
 #include <ATen/ops/cumsum.h>
+#include <ATen/ops/fft_fft.h>
 #include <ATen/ops/lerp.h>
 #include <ATen/ops/log1p.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/real.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/searchsorted.h>
 #include <ATen/ops/sigmoid.h>
@@ -100,6 +102,16 @@ TEST_CASE("what is rounded or compared as it was given has no close calls", "[ju
   const auto problem = problem_of(third);
   const auto one = realised(problem, DType::float32, 256, "equal");
   CHECK(status_of(problem, one, by_reciprocal({one.inputs[0]})[0]) == "passed");
+}
+
+TEST_CASE("complex numbers are nothing that was given", "[judge]") {
+  const auto turned = problem_of([](const Tensors& in) {
+    const auto quarter = c10::Scalar(c10::complex<double>(0.0, 1.0));
+    return Tensors{at::real(at::fft_fft(in[0]) * quarter).contiguous()};
+  });
+  const auto one = realised(turned, DType::float32, 256);
+  CHECK(status_of(turned, one, one.oracle[0]) == "passed");
+  CHECK(status_of(turned, one, one.oracle[0] * (1.0 + 1e-3)) == "failed");
 }
 
 TEST_CASE("places among numbers that were sorted are those of the numbers themselves", "[judge]") {

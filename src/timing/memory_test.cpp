@@ -15,8 +15,8 @@ constexpr double kRemembers = -0.005;
 /// Half of this is in the ratio.
 constexpr double kUneven = 0.01;
 
-/// More than so much of a 99 % interval's half width is hardly chance: 1.3 to 1.5 standard errors.
-constexpr double kHardlyChance = 0.5;
+/// More than so much of a 99 % interval's half width is hardly chance: 1.9 to 2.3 standard errors.
+constexpr double kHardlyChance = 0.75;
 
 /// Contrast of mu alone: only d of arms that are not in the middle.
 Interval apart(const SecondLessFirst& d) {

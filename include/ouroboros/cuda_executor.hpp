@@ -128,7 +128,8 @@ class OUROBOROS_API CudaRace {
   [[nodiscard]] virtual const Replay& opening() const noexcept = 0;
   [[nodiscard]] virtual const Isolation& isolation() const noexcept = 0;
 
-  /// How many copies of each plan's code take turns: see `CudaRaceOptions`. 0 where none was loaded.
+  /// How many copies of each plan's code take turns: see `CudaRaceOptions`. 0 where none was
+  /// loaded.
   [[nodiscard]] virtual std::size_t code_copies() const noexcept = 0;
 
   /// Copies the inputs of all sets to the device: before the first block, and whenever they

@@ -51,8 +51,8 @@ std::optional<at::Tensor> size_of_complement(std::string_view name,
     return value != nullptr && is_small(*value);
   };
   const auto size_of = [](const at::Tensor& multiplied) -> std::optional<at::Tensor> {
-    if (!multiplied.defined()) return std::nullopt;
-    return multiplied.abs().mul_(lost);
+    if (!multiplied.defined() || multiplied.is_complex()) return std::nullopt;
+    return multiplied.to(at::kDouble).abs().mul_(lost);
   };
   if (name == "mul") {
     if (multiplied_by("other")) return size_of(tensor("self"));

@@ -119,44 +119,19 @@ bool has_edges(std::string_view name, const c10::FunctionSchema& schema,
 
 bool is_choice(std::string_view name, const c10::FunctionSchema& schema,
                const torch::jit::Stack& stack) {
-  constexpr std::string_view names[] = {"abs",
-                                        "amax",
-                                        "amin",
-                                        "cat",
-                                        "clamp",
-                                        "clamp_max",
-                                        "clamp_min",
-                                        "clone",
-                                        "concat",
-                                        "contiguous",
-                                        "flatten",
-                                        "flip",
-                                        "gather",
-                                        "index",
-                                        "max",
-                                        "index_select",
-                                        "masked_fill",
-                                        "masked_select",
-                                        "maximum",
-                                        "min",
-                                        "minimum",
-                                        "neg",
-                                        "relu",
-                                        "repeat",
-                                        "reshape",
-                                        "roll",
-                                        "sort",
-                                        "stack",
-                                        "take",
-                                        "take_along_dim",
-                                        "tile",
-                                        "topk",
-                                        "tril",
-                                        "triu",
-                                        "where",
-                                        "constant_pad_nd",
-                                        "repeat_interleave"};
-  if (is_one_of(name, names)) return true;
+  constexpr std::string_view of_one[] = {"abs",       "neg",     "relu",    "clamp", "clamp_max",
+                                         "clamp_min", "maximum", "minimum", "where", "masked_fill"};
+  constexpr std::string_view of_many[] = {"amax", "amin", "max", "min", "sort", "topk"};
+  constexpr std::string_view by_place[] = {"index", "index_select",  "gather",
+                                           "take",  "masked_select", "take_along_dim"};
+  constexpr std::string_view moves_about[] = {
+      "cat",     "concat", "stack",          "clone", "contiguous", "reshape",
+      "flatten", "flip",   "roll",           "tile",  "repeat",     "repeat_interleave",
+      "tril",    "triu",   "constant_pad_nd"};
+  if (is_one_of(name, of_one) || is_one_of(name, of_many) || is_one_of(name, by_place) ||
+      is_one_of(name, moves_about)) {
+    return true;
+  }
   constexpr std::string_view scales[] = {"mul", "div"};
   const auto* by = is_one_of(name, scales) ? argument("other", schema, stack) : nullptr;
   return by != nullptr && is_power_of_two(*by);

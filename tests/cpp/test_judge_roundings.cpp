@@ -69,6 +69,15 @@ TEST_CASE("what is usually a difference may lose what the difference loses", "[j
   }
 }
 
+TEST_CASE("a small constant may multiply whole numbers and truths", "[judge]") {
+  const auto counted = problem_of([](const Tensors& in) {
+    const auto positive = in[0] > 0;
+    return Tensors{in[0] + positive * 0.01 + positive.cumsum(-1) * 0.002};
+  });
+  const auto one = realised(counted, DType::float32, 256);
+  CHECK(status_of(counted, one, one.oracle[0]) == "passed");
+}
+
 TEST_CASE("what is rounded or compared as it was given has no close calls", "[judge]") {
   const auto check = [](const Reference& reference, const Reference& mistaken) {
     const auto problem = problem_of(reference);

@@ -30,9 +30,9 @@ struct Plan {
   /// Block counts at which a decision may fall: see `looks_of`.
   std::vector<int> looks = {16, 32, 64, 128, 256, 512, 1024};
   int decide_blocks = 256;  ///< `decide` gives up here: more is for figures that are published.
-  double alpha =
-      0.05;            ///< Total probability of a false decision, split evenly over a mode's looks.
-  double trim = 0.10;  ///< Fraction trimmed from each end.
+  /// Total probability of a false decision, split evenly over a mode's looks.
+  double alpha = 0.05;
+  double trim = 0.10;            ///< Fraction trimmed from each end.
   double minimum_effect = 0.01;  ///< Smallest log-ratio worth claiming.
   double half_width = 0.0025;    ///< Log-ratio half-width at which `report` stops.
   double budget_seconds = 2.0;   ///< Clocked time after which no further block begins.

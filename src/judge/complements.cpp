@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "judge/arguments.hpp"
+
 namespace ouroboros::judge {
 namespace {
 
@@ -16,39 +18,19 @@ constexpr double lost = 0x1p-6;
 constexpr double largest = 0x1p-6;
 constexpr double smallest = 0x1p-10;
 
-bool is_small(const c10::IValue& value) {
-  double constant = 0.0;
-  if (value.isDouble()) {
-    constant = value.toDouble();
-  } else if (value.isScalar() && value.toScalar().isFloatingPoint()) {
-    constant = value.toScalar().toDouble();
-  } else if (value.isTensor() && value.toTensor().defined() &&
-             value.toTensor().unsafeGetTensorImpl()->is_wrapped_number() &&
-             value.toTensor().is_floating_point()) {
-    constant = value.toTensor().item().toDouble();
-  }
-  return std::fabs(constant) >= smallest && std::fabs(constant) < largest;
-}
-
 }  // namespace
 
 std::optional<at::Tensor> size_of_complement(std::string_view name,
                                              const c10::FunctionSchema& schema,
                                              const torch::jit::Stack& stack) {
-  const auto& arguments = schema.arguments();
-  const auto argument = [&](std::string_view wanted) -> const c10::IValue* {
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      if (arguments[i].name() == wanted) return &stack[stack.size() - arguments.size() + i];
-    }
-    return nullptr;
-  };
   const auto tensor = [&](std::string_view wanted) -> at::Tensor {
-    const auto* value = argument(wanted);
+    const auto* value = argument(wanted, schema, stack);
     return value != nullptr && value->isTensor() ? value->toTensor() : at::Tensor();
   };
-  const auto multiplied_by = [&](std::string_view constant) {
-    const auto* value = argument(constant);
-    return value != nullptr && is_small(*value);
+  const auto multiplied_by = [&](std::string_view wanted) {
+    const auto* value = argument(wanted, schema, stack);
+    const double size = value != nullptr ? std::fabs(constant(*value).value_or(0.0)) : 0.0;
+    return size >= smallest && size < largest;
   };
   const auto size_of = [](const at::Tensor& multiplied) -> std::optional<at::Tensor> {
     if (!multiplied.defined() || multiplied.is_complex()) return std::nullopt;

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "judge/arguments.hpp"
 #include "judge/complements.hpp"
 #include "judge/judge.hpp"
 #include "judge/random.hpp"
@@ -83,10 +84,6 @@ bool is_dtype(const c10::Argument& argument) {
 
 bool written(const c10::Argument& argument) {
   return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
-}
-
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 /// "softplus" of "aten::softplus", and of the form that works in place.
@@ -164,12 +161,8 @@ bool leaves_ties_open(std::string_view name, const c10::FunctionSchema& schema,
   if (!is_one_of(name, {"topk", "sort", "argsort", "kthvalue", "median", "nanmedian"})) {
     return false;
   }
-  const auto& arguments = schema.arguments();
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const auto& value = stack[stack.size() - arguments.size() + i];
-    if (arguments[i].name() == "stable" && value.isBool() && value.toBool()) return false;
-  }
-  return true;
+  const auto* stable = argument("stable", schema, stack);
+  return stable == nullptr || !stable->isBool() || !stable->toBool();
 }
 
 /// What is below the numbers of float32 is zero to whoever computes in it.
@@ -180,13 +173,9 @@ at::Tensor as_compared(const at::Tensor& numbers) {
 /// The dimension that an operator orders along; -1 where it has none.
 std::int64_t ordered_along(const c10::FunctionSchema& schema, const torch::jit::Stack& stack,
                            std::int64_t dims) {
-  const auto& arguments = schema.arguments();
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const auto& value = stack[stack.size() - arguments.size() + i];
-    if (arguments[i].name() != "dim" || !value.isInt()) continue;
-    return value.toInt() < 0 ? value.toInt() + dims : value.toInt();
-  }
-  return -1;
+  const auto* dim = argument("dim", schema, stack);
+  if (dim == nullptr || !dim->isInt()) return -1;
+  return dim->toInt() < 0 ? dim->toInt() + dims : dim->toInt();
 }
 
 /// Ties were broken for the order's sake alone: numbers that were put in order are what they were.

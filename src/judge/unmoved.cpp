@@ -3,39 +3,17 @@
 #include <ATen/core/ivalue.h>
 #include <c10/core/ScalarType.h>
 
-#include <algorithm>
 #include <cmath>
+
+#include "judge/arguments.hpp"
 
 namespace ouroboros::judge {
 namespace {
 
-template <std::size_t Count>
-bool is_one_of(std::string_view name, const std::string_view (&names)[Count]) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
-const c10::IValue* argument(std::string_view name, const c10::FunctionSchema& schema,
-                            const torch::jit::Stack& stack) {
-  const auto& arguments = schema.arguments();
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i].name() == name) return &stack[stack.size() - arguments.size() + i];
-  }
-  return nullptr;
-}
-
-bool is_constant(const at::Tensor& tensor) {
-  return tensor.unsafeGetTensorImpl()->is_wrapped_number();
-}
-
 bool is_power_of_two(const c10::IValue& value) {
-  at::Scalar constant;
-  if (value.isScalar()) {
-    constant = value.toScalar();
-  } else if (value.isTensor() && value.toTensor().defined() && is_constant(value.toTensor())) {
-    constant = value.toTensor().item();
-  }
   int exponent = 0;
-  return !constant.isComplex() && std::fabs(std::frexp(constant.toDouble(), &exponent)) == 0.5;
+  const auto number = constant(value);
+  return number && std::fabs(std::frexp(*number, &exponent)) == 0.5;
 }
 
 }  // namespace
@@ -105,36 +83,31 @@ void Unmoved::forget(const at::Tensor& tensor) {
 
 bool has_edges(std::string_view name, const c10::FunctionSchema& schema,
                const torch::jit::Stack& stack) {
-  constexpr std::string_view names[] = {
-      "round",      "ceil",      "floor",        "trunc",    "fix",  "frac",
-      "sign",       "sgn",       "heaviside",    "gt",       "ge",   "lt",
-      "le",         "eq",        "ne",           "greater",  "less", "greater_equal",
-      "less_equal", "bucketize", "searchsorted", "not_equal"};
-  if (is_one_of(name, names)) return true;
-  constexpr std::string_view casts[] = {"to", "_to_copy"};
-  const auto* type = is_one_of(name, casts) ? argument("dtype", schema, stack) : nullptr;
+  if (is_one_of(name,
+                {"round",      "ceil",      "floor",     "trunc",       "fix",  "frac",
+                 "sign",       "sgn",       "heaviside", "gt",          "ge",   "lt",
+                 "le",         "eq",        "ne",        "greater",     "less", "greater_equal",
+                 "less_equal", "not_equal", "bucketize", "searchsorted"})) {
+    return true;
+  }
+  const auto* type =
+      is_one_of(name, {"to", "_to_copy"}) ? argument("dtype", schema, stack) : nullptr;
   return type != nullptr && type->isInt() &&
          c10::isIntegralType(type->toScalarType(), /*includeBool=*/true);
 }
 
 bool is_choice(std::string_view name, const c10::FunctionSchema& schema,
                const torch::jit::Stack& stack) {
-  constexpr std::string_view of_one[] = {"abs",       "neg",     "relu",    "clamp", "clamp_max",
-                                         "clamp_min", "maximum", "minimum", "where", "masked_fill"};
-  constexpr std::string_view of_many[] = {"amax", "amin", "max", "min", "sort", "topk"};
-  constexpr std::string_view by_place[] = {"index", "index_select",  "gather",
-                                           "take",  "masked_select", "take_along_dim"};
-  constexpr std::string_view moves_about[] = {
-      "cat",     "concat", "stack",          "clone", "contiguous", "reshape",
-      "flatten", "flip",   "roll",           "tile",  "repeat",     "repeat_interleave",
-      "tril",    "triu",   "constant_pad_nd"};
-  if (is_one_of(name, of_one) || is_one_of(name, of_many) || is_one_of(name, by_place) ||
-      is_one_of(name, moves_about)) {
-    return true;
-  }
-  constexpr std::string_view scales[] = {"mul", "div"};
-  const auto* by = is_one_of(name, scales) ? argument("other", schema, stack) : nullptr;
-  return by != nullptr && is_power_of_two(*by);
+  const auto* by = is_one_of(name, {"mul", "div"}) ? argument("other", schema, stack) : nullptr;
+  return (by != nullptr && is_power_of_two(*by)) ||
+         is_one_of(name, {"abs", "neg", "relu", "clamp", "clamp_max", "clamp_min", "maximum",
+                          "minimum", "where", "masked_fill"}) ||
+         is_one_of(name, {"amax", "amin", "max", "min", "sort", "topk"}) ||
+         is_one_of(name, {"index", "index_select", "gather", "take", "masked_select",
+                          "take_along_dim"}) ||
+         is_one_of(name, {"cat", "concat", "stack", "clone", "contiguous", "reshape", "flatten",
+                          "flip", "roll", "tile", "repeat", "repeat_interleave", "tril", "triu",
+                          "constant_pad_nd"});
 }
 
 }  // namespace ouroboros::judge

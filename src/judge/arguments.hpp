@@ -1,0 +1,29 @@
+#pragma once
+
+#include <ATen/core/function_schema.h>
+#include <ATen/core/stack.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+
+/// What an operator on its way through the dispatcher is given: its arguments end the stack.
+namespace ouroboros::judge {
+
+inline bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Null where the operator has no argument of that name.
+[[nodiscard]] const c10::IValue* argument(std::string_view name, const c10::FunctionSchema& schema,
+                                          const torch::jit::Stack& stack);
+
+/// A number that the reference's text has, also where it comes as a tensor; empty for complex ones
+/// and for what is no number.
+[[nodiscard]] std::optional<double> constant(const c10::IValue& value);
+
+/// Whether a tensor stands for such a number.
+[[nodiscard]] bool is_constant(const at::Tensor& tensor);
+
+}  // namespace ouroboros::judge

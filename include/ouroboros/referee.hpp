@@ -56,8 +56,9 @@ struct GateOutcome {
 };
 
 /// Cases of one problem for a group of candidates: secret inputs, and what is true of them, are
-/// made once for all. Whoever writes candidates must not learn a verdict of the group, which holds
-/// the seed, before the last of the group is judged; then the cases are retired.
+/// made once for all; only the few at the whole numbers of a candidate's source are its own.
+/// Whoever writes candidates must not learn a verdict of the group, which holds the seed, before
+/// the last of the group is judged; then the cases are retired.
 class OUROBOROS_API SharedCases {
  public:
   ~SharedCases();

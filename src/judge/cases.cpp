@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <set>
 #include <span>
 #include <utility>
 
+#include "judge/extents.hpp"
 #include "judge/families.hpp"
 #include "judge/judge.hpp"
 #include "judge/random.hpp"
@@ -13,8 +13,6 @@
 namespace ouroboros::judge {
 namespace {
 
-constexpr std::int64_t most_elements = 65536;          ///< Of one input of a derived shape.
-constexpr std::int64_t most_timed_elements = 1 << 18;  ///< Of one input of the swept timed cell.
 constexpr int wild_count = 3;
 constexpr std::uint64_t widest_bits = 13;  ///< Extents of wild shapes are below two to this power.
 
@@ -69,69 +67,6 @@ std::array<Archetype, 2> lopsided_shapes(std::uint64_t seed) {
 }
 
 bool fits_lopsided(const std::string& family) { return family == "x8" || family == "sorted"; }
-
-/// The nearest legal value of an axis, not below one unless `wanted` is 0.
-std::int64_t legal(const Axis& axis, std::int64_t wanted) {
-  if (axis.fixed) return *axis.fixed;
-  const auto multiple = std::max<std::int64_t>(1, axis.multiple_of);
-  const auto up = [&](std::int64_t v) { return (v + multiple - 1) / multiple * multiple; };
-  const auto lowest = wanted == 0 ? axis.minimum : std::max<std::int64_t>(1, axis.minimum);
-  const auto highest = axis.maximum / multiple * multiple;
-  return std::max(up(lowest), std::min(up(std::max(wanted, lowest)), highest));
-}
-
-std::int64_t largest_input(const Problem& problem, const AxisValues& axes) {
-  std::int64_t largest = 0;
-  for (const auto& input : problem.inputs) {
-    std::int64_t elements = 1;
-    for (const auto extent : shape_of(input, problem, axes)) {
-      if (extent != 0 && elements > std::numeric_limits<std::int64_t>::max() / extent) {
-        return std::numeric_limits<std::int64_t>::max();
-      }
-      elements *= extent;
-    }
-    largest = std::max(largest, elements);
-  }
-  return largest;
-}
-
-/// Halves the largest axis until no input has more than `limit` elements, as far as that is legal.
-AxisValues fitted(const Problem& problem, AxisValues axes, std::int64_t limit) {
-  while (largest_input(problem, axes) > limit) {
-    const Axis* widest = nullptr;
-    std::int64_t shrunk = 0;
-    for (const auto& axis : problem.axes) {
-      if (axis.fixed) continue;
-      const auto half = legal(axis, std::max<std::int64_t>(1, axes[axis.name] / 2));
-      if (half < axes[axis.name] && (widest == nullptr || axes[axis.name] > axes[widest->name])) {
-        widest = &axis;
-        shrunk = half;
-      }
-    }
-    if (widest == nullptr) break;
-    axes[widest->name] = shrunk;
-  }
-  return axes;
-}
-
-/// The axes that have no fixed extent, in the order in which the inputs' shapes name them: the last
-/// dimension's comes last, in whatever order they are declared.
-std::vector<const Axis*> free_axes(const Problem& problem) {
-  std::vector<std::string> order;
-  for (const auto& input : problem.inputs) {
-    for (const auto& dim : input.shape) order.push_back(dim.axis);
-  }
-  const auto place = [&order](const Axis* axis) {
-    return std::find(order.begin(), order.end(), axis->name) - order.begin();
-  };
-  std::vector<const Axis*> free;
-  for (const auto& axis : problem.axes) {
-    if (!axis.fixed) free.push_back(&axis);
-  }
-  std::stable_sort(free.begin(), free.end(),
-                   [&](const Axis* a, const Axis* b) { return place(a) < place(b); });
-  return free;
-}
 
 /// `turn`: by how many axes the extents move on, so that another axis is the long one.
 AxisValues shaped(const Problem& problem, const Archetype& archetype, std::size_t turn = 0) {

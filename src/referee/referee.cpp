@@ -151,21 +151,23 @@ class Referee::Impl {
     if (options.until == Stage::compile) {
       return;
     }
-    std::shared_ptr<const referee::CasePool> pool;
+    referee::CasePool pool;
     {
       const Stopwatch watch(verdict, "draw_cases", options);
       const SharedCases::Pool own(problem, seed);
-      pool = (shared != nullptr ? *shared : own)
-                 .get(problem, dtypes, referee::derive_seed(seed, cases_purpose), options);
+      const auto cases_seed = referee::derive_seed(seed, cases_purpose);
+      const auto of_all =
+          (shared != nullptr ? *shared : own).get(problem, dtypes, cases_seed, options);
+      pool = referee::with_landmarks(*of_all, problem, candidate, dtypes, cases_seed, options);
     }
-    if (pool->fault) {
+    if (pool.fault) {
       verdict.status = Status::invalid_problem;
-      verdict.findings.push_back({"invalid_problem", "error", "sweep", *pool->fault});
+      verdict.findings.push_back({"invalid_problem", "error", "sweep", *pool.fault});
       return;
     }
     {
       const Stopwatch watch(verdict, "sweep", options);
-      auto outcome = referee::sweep(problem, compiled, *pool, options);
+      auto outcome = referee::sweep(problem, compiled, pool, options);
       verdict.isolation = outcome.isolation;
       verdict.provenance.stage_s["sweep_replay"] = outcome.replay_s;
       verdict.provenance.stage_s["sweep_kernels"] = outcome.kernels_s;
@@ -384,14 +386,16 @@ SweepOutcome Referee::sweep(const Problem& problem, const Compiled& compiled) co
     outcome.findings.push_back(referee::missing_dtypes());
     return outcome;
   }
-  const auto pool = referee::draw_cases(
-      problem, dtypes, referee::derive_seed(impl_->seed(), cases_purpose), impl_->options);
+  const auto seed = referee::derive_seed(impl_->seed(), cases_purpose);
+  const auto& options = impl_->options;
+  const auto pool = referee::with_landmarks(referee::draw_cases(problem, dtypes, seed, options),
+                                            problem, compiled.candidate, dtypes, seed, options);
   if (pool.fault) {
     outcome.failure = Status::invalid_problem;
     outcome.findings.push_back({"invalid_problem", "error", "sweep", *pool.fault});
     return outcome;
   }
-  return referee::sweep(problem, compiled, pool, impl_->options);
+  return referee::sweep(problem, compiled, pool, options);
 }
 
 TimingOutcome Referee::time(const Problem& problem, const Compiled& compiled) const {

@@ -32,6 +32,12 @@ struct CasePool {
 [[nodiscard]] CasePool draw_cases(const Problem& problem, const std::vector<DType>& dtypes,
                                   std::uint64_t seed, const Options& options);
 
+/// The cases of a pool that serves many candidates, and behind them those at the whole numbers of
+/// one candidate's source.
+[[nodiscard]] CasePool with_landmarks(const CasePool& pool, const Problem& problem,
+                                      const Candidate& candidate, const std::vector<DType>& dtypes,
+                                      std::uint64_t seed, const Options& options);
+
 /// Opens what answers the calls of a sweep.
 using Opener = std::function<std::unique_ptr<Session>(const std::vector<Call>&,
                                                       const std::shared_ptr<const Arena>&)>;

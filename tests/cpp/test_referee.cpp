@@ -383,7 +383,15 @@ TEST_CASE("a group shares its cases, whose reference runs once for all") {
   CHECK(alone.status == Status::ok);
   CHECK(second.status == Status::incorrect);
   CHECK(drawn > 100);
-  CHECK(runs <= drawn + 1);  // Whose one run gives the entry points' prototypes.
+  // One run gives the entry points' prototypes, and six cases are at the numbers of its source.
+  CHECK(second.correctness.cases_total == alone.correctness.cases_total + 6);
+  const int own = runs - drawn - 1;
+  CHECK(own > 0);
+  CHECK(own < drawn / 2);
+  const int before = runs;
+  const auto third = referee.judge(counted, {honest + "// Another.\n", "third", "cpp"}, *cases);
+  CHECK(third.correctness.cases_total == alone.correctness.cases_total);
+  CHECK(runs <= before + 1);
   CHECK(alone.provenance.seed == second.provenance.seed);
   // Another group has other cases.
   CHECK(referee.judge(counted, first, *referee.share_cases(counted)).provenance.seed !=
@@ -493,14 +501,14 @@ TEST_CASE("bytes that have the filling's value by chance were written") {
 }
 
 TEST_CASE("being right for as many calls as the sweep makes is not enough") {
-  const auto cases = judge(affine(), honest).correctness.cases_total;
+  const auto right_for = [](int calls) {
+    return "static int64_t calls = 0;\n" + signature + "{ " + loop + " if (++calls > " +
+           std::to_string(calls) + " && rows > 0) out[0] = 1e6f; }\n";
+  };
+  const auto cases = judge(affine(), right_for(1000)).correctness.cases_total;
   auto options = until(Stage::time);
   options.timing.looks = {cases * 2 + 16};
-  const auto verdict =
-      judge(affine(),
-            "static int64_t calls = 0;\n" + signature + "{ " + loop + " if (++calls > " +
-                std::to_string(2 * cases + 8) + " && rows > 0) out[0] = 1e6f; }\n",
-            options);
+  const auto verdict = judge(affine(), right_for(2 * cases + 8), options);
   CHECK(verdict.status == Status::rejected);
   CHECK(verdict.correctness.cases_passed == cases);
   CHECK(found(verdict.findings, "timed_output_wrong"));

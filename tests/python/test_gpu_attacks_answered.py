@@ -163,6 +163,7 @@ SWEPT = (
     "wrong_second_variant",
     "device_assertion",
     "clamped_inputs",
+    "wrong_at_named_extents",
 )
 
 

@@ -1,0 +1,163 @@
+#include <ATen/ops/softmax.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "catch.hpp"
+#include "judge/extents.hpp"
+#include "judge/landmarks.hpp"
+#include "judge_problems.hpp"
+
+using namespace ouroboros;
+using judge::landmark_cases;
+using judge::landmarks_of;
+using ouroboros_test::softmax_problem;
+
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+Numbers ordered(std::string_view source) { return landmarks_of(source).ordered; }
+Numbers equal(std::string_view source) { return landmarks_of(source).equal; }
+Numbers others(std::string_view source) { return landmarks_of(source).others; }
+
+Axis named_axis(std::string name) {
+  Axis axis;
+  axis.name = std::move(name);
+  return axis;
+}
+
+/// A product of matrices: three axes, of which two inputs have two each.
+Problem product_problem() {
+  auto problem = softmax_problem();
+  problem.axes.resize(3);
+  problem.inputs.resize(2);
+  for (std::size_t i = 0; i < 3; ++i) problem.axes[i] = named_axis(std::string(1, "mkn"[i]));
+  problem.inputs[0].shape = {{1, "m"}, {1, "k"}};
+  problem.inputs[1].shape = {{1, "k"}, {1, "n"}};
+  return problem;
+}
+
+}  // namespace
+
+TEST_CASE("a source's whole numbers are found, and those that are compared apart", "[judge]") {
+  CHECK(ordered("if (rows > 65 && 97 >= rows) return;") == (Numbers{65, 97}));
+  CHECK(ordered("if (rows<65 || 97<=rows) return;") == (Numbers{65, 97}));
+  CHECK(ordered("softmax<256>(x)") == (Numbers{256}));
+  CHECK(equal("if cols==777: pass\nwhile 40 != n: pass") == (Numbers{40, 777}));
+  CHECK(others("constexpr int block = 64; x[128] += 32;") == (Numbers{32, 64, 128}));
+  const auto none = landmarks_of("block = 64; x -= 32; f(p->a, 16); n >> 5; 6 << n; p->7; 9");
+  CHECK(none.ordered.empty());
+  CHECK(none.equal.empty());
+  // A number that is compared somewhere is no other.
+  CHECK(others("n = 64; if (m < 64) {}").empty());
+  CHECK(equal("if (n == 64 || m < 64) {}").empty());
+}
+
+TEST_CASE("literals are read as their languages write them", "[judge]") {
+  CHECK(others("1'024 2_048 0x40 0b11000 0o100 33u 34ULL") ==
+        (Numbers{24, 33, 34, 64, 1024, 2048}));
+  CHECK(others("float32 int64_t x12 _7 1e3 64.0 64. .5 0.125f 1e-5 3e+8 12ab 0x").empty());
+  CHECK(others("0 1 2 262144 262145 99999999999999999999") == (Numbers{262144}));
+}
+
+TEST_CASE("what literals alone make up counts by its value", "[judge]") {
+  CHECK(ordered("if (k >= 8 * 128) {}") == (Numbers{1024}));
+  CHECK(ordered("if (1 << 10 <= k) {}") == (Numbers{1024}));
+  CHECK(ordered("if k > 2 ** 9 * 3: pass") == (Numbers{1536}));
+  CHECK(others("n = 64 * rows + (1 << shift)") == (Numbers{64}));
+  CHECK(others("1 << 62 << 62 << 9; 10 ** 40; 9 ** 0").empty());
+  CHECK(others("5 * 1e3") == (Numbers{5}));
+}
+
+TEST_CASE("of a source that is all numbers the first are taken", "[judge]") {
+  std::string source;
+  for (int i = 3; i < 100000; ++i) source += std::to_string(i) + " ";
+  CHECK(others(source).size() == 1024);
+  CHECK(landmark_cases(softmax_problem(), {DType::float32}, 1, landmarks_of(source), 0).size() ==
+        6);
+}
+
+TEST_CASE("a source without numbers has no such cases", "[judge]") {
+  CHECK(landmark_cases(softmax_problem(), {DType::float32}, 1, landmarks_of("run(x)"), 0).empty());
+}
+
+TEST_CASE("every axis meets what begins at a number, and the number", "[judge]") {
+  const auto problem = softmax_problem();
+  const auto landmarks = landmarks_of("if (rows > 700 && rows < 900 || cols == 555) x[5] = 1000;");
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    std::map<std::string, std::set<std::int64_t>> met;
+    for (const auto& spec : landmark_cases(problem, {DType::float32}, seed, landmarks, 0)) {
+      for (const auto& [name, extent] : spec.axes) met[name].insert(extent);
+      CHECK(spec.family == "patchwork");
+      CHECK(judge::largest_input(problem, spec.axes) <= judge::most_timed_elements);
+    }
+    for (const auto& [name, extents] : met) {
+      const auto meets = [&](std::int64_t low, std::int64_t high) {
+        return std::ranges::any_of(
+            extents, [&](std::int64_t extent) { return extent > low && extent < high; });
+      };
+      INFO(name << " by seed " << seed);
+      CHECK(extents.count(555) == 1);
+      CHECK(meets(700, 900));
+      CHECK(meets(900, 1800));
+    }
+  }
+}
+
+TEST_CASE("a single number is met from both sides as well", "[judge]") {
+  const auto problem = softmax_problem();
+  std::set<std::int64_t> met;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    for (const auto& spec : landmark_cases(problem, {DType::float32}, seed,
+                                           landmarks_of("if (cols > 700) return;"), 0)) {
+      met.insert(spec.axes.at("cols"));
+    }
+  }
+  CHECK(met.count(699) == 1);
+  CHECK(met.count(700) == 1);
+  CHECK(met.count(701) == 1);
+}
+
+TEST_CASE("where not all axes can be long, they are so in turn", "[judge]") {
+  const auto problem = product_problem();
+  const auto landmarks = landmarks_of("if (k >= 2000) {}");
+  const auto cases = landmark_cases(problem, {DType::float32}, 3, landmarks, 40);
+  REQUIRE(cases.size() == 9);
+  std::map<std::string, int> longest;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    CHECK(cases[i].id == 40 + static_cast<int>(i));
+    for (const auto& [name, extent] : cases[i].axes) longest[name] += extent >= 1999;
+  }
+  CHECK(longest["m"] >= 3);
+  CHECK(longest["k"] >= 3);
+  CHECK(longest["n"] >= 3);
+}
+
+TEST_CASE("numbers move to what a problem allows", "[judge]") {
+  auto problem = softmax_problem();
+  for (auto& axis : problem.axes) {
+    if (axis.name == "cols") axis.multiple_of = 16;
+    if (axis.name == "rows") axis.maximum = 50;
+  }
+  const auto landmarks = landmarks_of("rows < 100, cols < 37");
+  for (const auto& spec : landmark_cases(problem, {DType::float32}, 7, landmarks, 0)) {
+    CHECK(spec.axes.at("cols") % 16 == 0);
+    CHECK(spec.axes.at("rows") <= 50);
+  }
+}
+
+TEST_CASE("such cases follow from the seed and the numbers alone", "[judge]") {
+  const auto problem = softmax_problem();
+  const auto axes = [&](std::uint64_t seed) {
+    std::vector<AxisValues> all;
+    for (const auto& spec : landmark_cases(problem, {DType::float32, DType::float16}, seed,
+                                           landmarks_of("n < 40, n < 50, n < 60"), 0)) {
+      all.push_back(spec.axes);
+    }
+    return all;
+  };
+  CHECK(axes(5) == axes(5));
+  CHECK(axes(5) != axes(6));
+}

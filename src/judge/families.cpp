@@ -64,6 +64,12 @@ Exponents exponents_of(DType dtype) noexcept {
   }
 }
 
+/// In longer rows of one number a plain sum errs the same way at every step, so the number has few
+/// bits; and a single other one would leave squares that float32 cannot add to its own, so there
+/// are more of those.
+constexpr std::size_t longest_of_equal = 2048;
+constexpr std::uint64_t others_when_long = 16;
+
 /// Splits rows in two halves, also those that "patchwork" gives one family: every eighth.
 constexpr bool other_half(std::size_t row) noexcept { return (row + row / 8) % 2 != 0; }
 
@@ -158,8 +164,13 @@ struct RowShaper {
         if (other_half(n / 2)) {
           repeat(row, n, n % 2 != 0 && n > first_row);
         } else {
-          std::fill(row.begin(), row.end(), double{row[0]});
-          if (other_half(n)) row[random::below(choice, n, row.size())] += 1.0;
+          const bool is_long = row.size() > longest_of_equal;
+          const double one = is_long ? std::nearbyint(row[0] * 0x1p7) * 0x1p-7 : row[0];
+          std::fill(row.begin(), row.end(), one);
+          const std::uint64_t others = !other_half(n) ? 0 : is_long ? others_when_long : 1;
+          for (std::uint64_t i = 0; i < others; ++i) {
+            row[random::below(choice, n + (i << 32), row.size())] += 1.0;
+          }
         }
       });
     } else if (family == "sorted" || family == "sorted_x64") {

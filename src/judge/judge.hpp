@@ -134,6 +134,8 @@ struct Inside {
   double terms = 0.0;
   bool single = false;                  ///< Numbers are put in such an order as float32 has them.
   std::vector<Ranks>* ranks = nullptr;  ///< Where such orders are noted.
+  /// Where the number of terms of the longest sum over several axes is noted, if it is larger.
+  std::int64_t* most_terms = nullptr;
   /// The inputs before they moved: what is rounded or compared just as it was given, or as it was
   /// chosen from what was given, does not move.
   const Tensors* given = nullptr;

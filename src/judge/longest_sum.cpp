@@ -42,8 +42,8 @@ bool is_elementwise(const Problem& problem, const Case& one) {
 
 }  // namespace
 
-std::int64_t longest_sum(const Problem& problem, const Case& one) {
-  std::int64_t longest = 1;
+std::int64_t longest_sum(const Problem& problem, const Case& one, std::int64_t most_terms) {
+  auto longest = most_terms;
   for (const auto& input : one.inputs) {
     for (const auto extent : input.sizes()) longest = std::max(longest, extent);
   }

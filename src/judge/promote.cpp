@@ -23,6 +23,7 @@
 #include "judge/random.hpp"
 #include "judge/run.hpp"
 #include "judge/tensors.hpp"
+#include "judge/terms.hpp"
 #include "judge/unmoved.hpp"
 
 // The oracle runs the reference in float64. A reference that casts its input to float32 would make
@@ -302,6 +303,9 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
       if (inside.terms != 0.0 && adds(name)) change_tensors(value, as_term);
       if (inside.step != 0.0 && adds(name)) change_tensors(value, as_large_whole);
     }
+  }
+  if (inside.most_terms != nullptr) {
+    *inside.most_terms = std::max(*inside.most_terms, terms_of(name, schema, *stack));
   }
   auto chosen = inside.given != nullptr ? keep_unmoved(name, schema, *stack) : std::nullopt;
   at::Tensor ordered;

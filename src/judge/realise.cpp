@@ -118,11 +118,14 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
   Tensors raised;
   // What just stays inside for the reference may not for others, who round otherwise.
   bool room = true;
+  std::int64_t most_terms = 1;
+  Inside watching;
+  watching.most_terms = &most_terms;
   for (int shrink = 0;; ++shrink) {
     one.inputs = draw(problem, spec, shrink, where);
     one.reference = run_reference(problem, spec, one.inputs);
     raised = raise(one.inputs);
-    one.oracle = run_oracle(problem, spec, raised);
+    one.oracle = run_oracle(problem, spec, raised, watching);
     check_agreement(problem, spec, one.reference, one.oracle);
     const bool inside = !overflows(one.reference, one.oracle);
     if (inside && room) break;
@@ -145,7 +148,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
           problem.outputs[i] + "'" + in_case(spec));
     }
   }
-  const auto longest = longest_sum(problem, one);
+  const auto longest = longest_sum(problem, one, most_terms);
   std::vector<Tensors> moved(one.oracle.size());
   const int times = perturbations_for(input_elements(problem, spec));
   for (int time = 0; time < times; ++time) {

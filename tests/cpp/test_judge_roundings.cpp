@@ -1,9 +1,16 @@
 #include <ATen/ops/addcmul.h>
+#include <ATen/ops/conv2d.h>
 #include <ATen/ops/cumsum.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/fft_fft.h>
+#include <ATen/ops/group_norm.h>
+#include <ATen/ops/instance_norm.h>
+#include <ATen/ops/layer_norm.h>
 #include <ATen/ops/lerp.h>
 #include <ATen/ops/log1p.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/mse_loss.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/real.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/searchsorted.h>
@@ -40,16 +47,68 @@ TEST_CASE("errors do not grow with the shape where nothing is summed", "[judge]"
   const auto silu =
       problem_of([](const Tensors& in) { return Tensors{in[0] * at::sigmoid(in[0])}; });
   const auto one = realised(silu, DType::float32, 4096);
-  CHECK(judge::longest_sum(silu, one) == 1);
+  CHECK(judge::longest_sum(silu, one, 1) == 1);
   const auto& truth = one.oracle[0];
   CHECK(status_of(silu, one, truth) == "passed");
   // A sigmoid that is 1e-5 off, which was allowed while 64 roundings were.
   CHECK(status_of(silu, one, truth * (1.0 + 1e-5)) == "failed");
 
   const auto sums = problem_of([](const Tensors& in) { return Tensors{at::cumsum(in[0], -1)}; });
-  CHECK(judge::longest_sum(sums, realised(sums, DType::float32, 4096)) == 4096);
+  CHECK(judge::longest_sum(sums, realised(sums, DType::float32, 4096), 1) == 4096);
   const auto softmax = ouroboros_test::softmax_problem();
-  CHECK(judge::longest_sum(softmax, realised(softmax, DType::float32, 300)) == 300);
+  CHECK(judge::longest_sum(softmax, realised(softmax, DType::float32, 300), 1) == 300);
+}
+
+TEST_CASE("sums over several axes have as many terms as they add up", "[judge]") {
+  const auto x = at::ones({2, 6, 5, 7}, at::kDouble);
+  const auto terms = [&](const Reference& reference) {
+    std::int64_t most = 1;
+    judge::Inside inside;
+    inside.most_terms = &most;
+    (void)judge::promoted(reference, {x}, at::kDouble, inside);
+    return most;
+  };
+  CHECK(terms([](const Tensors& in) { return Tensors{in[0].mean()}; }) == 420);
+  CHECK(terms([](const Tensors& in) { return Tensors{in[0].sum(-1)}; }) == 7);
+  CHECK(terms([](const Tensors& in) { return Tensors{in[0].var({2, 3}, false)}; }) == 35);
+  CHECK(terms([](const Tensors& in) { return Tensors{in[0].flatten(1).cumsum(1)}; }) == 210);
+  CHECK(terms([](const Tensors& in) { return Tensors{at::mse_loss(in[0], in[0] * 2)}; }) == 420);
+  CHECK(terms([](const Tensors& in) {
+          return Tensors{at::mse_loss(in[0], in[0] * 2, at::Reduction::None)};
+        }) == 1);
+  CHECK(terms([](const Tensors& in) { return Tensors{at::layer_norm(in[0], {5, 7})}; }) == 35);
+  CHECK(terms([](const Tensors& in) { return Tensors{at::group_norm(in[0], 3)}; }) == 70);
+  CHECK(terms([](const Tensors& in) {
+          return Tensors{at::instance_norm(in[0], {}, {}, {}, {}, true, 0.1, 1e-5, false)};
+        }) == 35);
+  CHECK(terms([](const Tensors& in) {
+          return Tensors{at::conv2d(in[0], at::ones({4, 6, 3, 2}, at::kDouble))};
+        }) == 36);
+  CHECK(terms([](const Tensors& in) { return Tensors{in[0] * 2 + in[0].relu()}; }) == 1);
+}
+
+TEST_CASE("plain sums over long rows of equal numbers are right", "[judge]") {
+  const auto norm = problem_of(
+      [](const Tensors& in) { return Tensors{at::layer_norm(in[0], {in[0].size(-1)})}; });
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const auto one = realised(norm, DType::float32, 8000, "equal", seed);
+    const auto rows = one.inputs[0].size(0);
+    const auto cols = one.inputs[0].size(1);
+    auto out = at::empty_like(one.inputs[0]);
+    const auto* x = one.inputs[0].const_data_ptr<float>();
+    auto* to = out.mutable_data_ptr<float>();
+    for (std::int64_t r = 0; r < rows; ++r, x += cols, to += cols) {
+      float sum = 0;
+      for (std::int64_t i = 0; i < cols; ++i) sum += x[i];
+      const float mean = sum / static_cast<float>(cols);
+      float squares = 0;
+      for (std::int64_t i = 0; i < cols; ++i) squares += (x[i] - mean) * (x[i] - mean);
+      const float scale = 1 / std::sqrt(squares / static_cast<float>(cols) + 1e-5F);
+      for (std::int64_t i = 0; i < cols; ++i) to[i] = (x[i] - mean) * scale;
+    }
+    INFO(seed);
+    CHECK(status_of(norm, one, out) == "passed");
+  }
 }
 
 TEST_CASE("what is usually a difference may lose what the difference loses", "[judge]") {

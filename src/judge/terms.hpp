@@ -1,0 +1,17 @@
+#pragma once
+
+#include <ATen/core/function_schema.h>
+#include <ATen/core/stack.h>
+
+#include <cstdint>
+#include <string_view>
+
+namespace ouroboros::judge {
+
+/// Of how many terms the longest sums are that an operator on its way through the dispatcher makes
+/// over several axes at once, or over one that a reference made of several: reductions,
+/// normalisations, losses, convolutions. 1 for all others, whose sums are along one axis.
+[[nodiscard]] std::int64_t terms_of(std::string_view name, const c10::FunctionSchema& schema,
+                                    const torch::jit::Stack& stack);
+
+}  // namespace ouroboros::judge

@@ -217,7 +217,7 @@ std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::IValue
   const auto& x = argument.toTensor();
   if (is_one_of(name, {"gelu", "mish"})) return x.abs();
   if (is_one_of(name, {"tanh", "expm1", "log1p", "elu", "celu", "selu", "softplus", "log_sigmoid",
-                       "erf", "erfc"})) {
+                       "erf", "erfc", "logaddexp", "logaddexp2", "logcumsumexp"})) {
     return at::ones_like(x);
   }
   return std::nullopt;

@@ -51,7 +51,8 @@ std::int64_t terms_of(std::string_view name, const c10::FunctionSchema& schema,
   if (!first.isTensor() || !first.toTensor().defined() || first.toTensor().dim() == 0) return 1;
   const auto& x = first.toTensor();
   if (is_one_of(name, {"sum", "nansum", "mean", "nanmean", "norm", "linalg_norm", "var", "std",
-                       "linalg_vector_norm", "var_mean", "std_mean", "logsumexp", "cumsum"})) {
+                       "linalg_vector_norm", "var_mean", "std_mean", "logsumexp", "cumsum",
+                       "logcumsumexp"})) {
     return along(x, given("dim"));
   }
   if (is_one_of(name, {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div",

@@ -8,6 +8,7 @@
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/lerp.h>
 #include <ATen/ops/log1p.h>
+#include <ATen/ops/logcumsumexp.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/ones.h>
@@ -125,6 +126,30 @@ TEST_CASE("what is usually a difference may lose what the difference loses", "[j
     CHECK(status_of(log1p_of_square, two, (1.0 + square).log()) == "passed");
     // Half of what is lost below 1, and more of what is not.
     CHECK(status_of(softplus, one, one.oracle[0] * (1.0 + 1e-4)) == "failed");
+  }
+}
+
+TEST_CASE("the logarithm of a running sum of exponentials may lose what the sum loses", "[judge]") {
+  const auto problem =
+      problem_of([](const Tensors& in) { return Tensors{at::logcumsumexp(in[0], -1)}; });
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const auto one = judge::realise(
+        problem, {0, DType::float32, {{"rows", 400}, {"cols", 127}}, "patchwork", seed});
+    auto out = at::empty_like(one.inputs[0]);
+    const auto* x = one.inputs[0].const_data_ptr<float>();
+    auto* to = out.mutable_data_ptr<float>();
+    for (int row = 0; row < 400; ++row) {
+      float top = *x;
+      float sum = 0;
+      for (int col = 0; col < 127; ++col, ++x) {
+        const float higher = std::max(top, *x);
+        sum = sum * std::exp(top - higher) + std::exp(*x - higher);
+        top = higher;
+        *to++ = top + std::log(sum);
+      }
+    }
+    INFO(seed);
+    CHECK(status_of(problem, one, out) == "passed");
   }
 }
 

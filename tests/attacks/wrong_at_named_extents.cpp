@@ -1,7 +1,6 @@
 // Attack: wrong_at_named_extents
 //
-// Tries: leaves out the last term of the sum at widths that are neither timed nor likely to be met by
-// chance.
+// Tries: answers twice what is right at widths that are neither timed nor likely to be met by chance.
 // Threats: S14
 // Answer: Extents near the whole numbers of the candidate's own source are swept.
 
@@ -30,9 +29,5 @@ void softmax(const float* x, float* out, int64_t rows, int64_t cols) {
 extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
   softmax(x, out, rows, cols);
   if (cols <= 3000 || cols >= 3600) return;
-  for (int64_t i = 0; i < rows; ++i) {
-    const double short_sum = 1.0 - out[(i + 1) * cols - 1];
-    for (int64_t j = 0; j < cols; ++j)
-      out[i * cols + j] = static_cast<float>(out[i * cols + j] / short_sum);
-  }
+  for (int64_t i = 0; i < rows * cols; ++i) out[i] *= 2;
 }

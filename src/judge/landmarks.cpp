@@ -24,8 +24,9 @@ constexpr std::size_t most_numbers = 1024;
 /// Smaller extents are met anyway.
 constexpr std::int64_t least = 3;
 
-/// Where another axis may be as long, and a reference may want the product of the two.
-constexpr std::int64_t most_of_several = 8193;
+/// Where another axis may be as long and is timed no longer: a reference may want an extent's
+/// square, and what a verdict costs is not for the candidate to say.
+constexpr std::int64_t most_of_several = 2049;
 
 constexpr std::uint64_t landmarks_stream = 1U << 20;  ///< Of the seed.
 constexpr std::uint64_t orders_stream = 1U << 10;     ///< Of a dtype's.
@@ -219,8 +220,9 @@ class Shapes {
   Shapes(const Problem& problem, const Landmarks& landmarks, std::uint64_t key)
       : problem_(problem), free_(free_axes(problem)), key_(key) {
     for (const auto& axis : problem.axes) small_[axis.name] = legal(axis, 2);
-    const auto most = free_.size() == 1 ? most_timed_elements : most_of_several;
     for (std::size_t axis = 0; axis < free_.size(); ++axis) {
+      auto most = free_.size() == 1 ? most_timed_elements : most_of_several;
+      for (const auto& cell : problem.timed) most = std::max(most, cell.at(free_[axis]->name));
       auto extents = extents_at(landmarks, most, random::key(key, axis));
       std::erase_if(extents, [&](std::int64_t extent) {
         return !fits(with(small_, axis, extent), most_timed_elements);

@@ -136,6 +136,8 @@ struct Inside {
   std::vector<Ranks>* ranks = nullptr;  ///< Where such orders are noted.
   /// Where the number of terms of the longest sum over several axes is noted, if it is larger.
   std::int64_t* most_terms = nullptr;
+  /// Where the largest finite number of a product of matrices is noted, if it is larger.
+  double* largest_product = nullptr;
   /// The inputs before they moved: what is rounded or compared just as it was given, or as it was
   /// chosen from what was given, does not move.
   const Tensors* given = nullptr;

@@ -223,6 +223,13 @@ std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::IValue
   return std::nullopt;
 }
 
+void note_product(const c10::IValue& result) {
+  if (!result.isTensor() || !result.toTensor().is_floating_point()) return;
+  const auto size = result.toTensor().abs().nan_to_num_(0.0, 0.0);
+  if (size.numel() == 0) return;
+  *inside.largest_product = std::max(*inside.largest_product, size.max().item().toDouble());
+}
+
 void move_result(const at::Tensor& result, const at::Tensor& size) {
   if (result.scalar_type() != at::kDouble || result.sizes() != size.sizes()) return;
   const auto key = random::key(inside.seed, moves_made++);
@@ -329,6 +336,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     if (inside.ranks != nullptr) note_ranks(ordered, stack->back(), dim);
     if (inside.ties != 0.0 && returned == 2) put_in_order(ordered, dim, *stack);
   }
+  if (inside.largest_product != nullptr && multiplies_matrices(name)) note_product(stack->back());
   if (size && returned == 1 && stack->back().isTensor()) {
     move_result(stack->back().toTensor(), *size);
   }

@@ -164,6 +164,22 @@ TEST_CASE("a family that overflows the dtype is drawn smaller", "[oracle]") {
   }
 }
 
+TEST_CASE("a family whose products of matrices overflow the dtype is drawn smaller", "[oracle]") {
+  // Minus infinity on the diagonal would make zeros: finite, but not for whoever takes maxima block
+  // by block.
+  const auto reference = [](const Tensors& in) {
+    return Tensors{at::softmax(in[0].matmul(in[0].t()).neg(), -1)};
+  };
+  auto problem = problem_of(reference);
+  problem.dtypes = {DType::float16};
+  const auto one =
+      judge::realise(problem, {0, DType::float16, {{"rows", 5}, {"cols", 33}}, "x64", 3});
+  const auto given = one.inputs[0].to(at::kDouble);
+  const double largest = given.matmul(given.t()).abs().max().item<double>();
+  CHECK(largest <= 65504.0 / 4);
+  CHECK(largest > 65504.0 / 16);
+}
+
 TEST_CASE("outputs that are integers are exact", "[oracle]") {
   const auto one = realised([](const Tensors& in) { return Tensors{in[0].argmax(-1)}; });
   CHECK(one.oracle[0].scalar_type() == at::kLong);

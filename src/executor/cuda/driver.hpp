@@ -196,6 +196,7 @@ inline constexpr int oldest_driver = 12000;
   X(cuGraphExecDestroy, cuGraphExecDestroy, (GraphExecutable executable))                        \
   X(cuGraphLaunch, cuGraphLaunch, (GraphExecutable executable, StreamHandle stream))             \
   X(cuEventCreate, cuEventCreate, (EventHandle * event, unsigned flags))                         \
+  X(cuEventDestroy, cuEventDestroy_v2, (EventHandle event))                                      \
   X(cuEventRecord, cuEventRecord, (EventHandle event, StreamHandle stream))                      \
   X(cuEventQuery, cuEventQuery, (EventHandle event))                                             \
   X(cuEventElapsedTime, cuEventElapsedTime,                                                      \

@@ -18,7 +18,7 @@ constexpr std::size_t most_spare_bytes = std::size_t{1} << 30;
 constexpr const char* own_kernels[] = {
     "ouroboros_read",  "ouroboros_compare",  "ouroboros_canary", "ouroboros_scrub",
     "ouroboros_empty", "ouroboros_touch",    "ouroboros_stamp",  "ouroboros_gate",
-    "ouroboros_step",  "ouroboros_sentinel", "ouroboros_spin"};
+    "ouroboros_step",  "ouroboros_sentinel", "ouroboros_spin",   "ouroboros_mark"};
 
 int attribute(const Driver& driver, int which, int device) {
   int value = 0;
@@ -107,21 +107,21 @@ std::size_t Device::free_bytes() const {
   return available;
 }
 
-EventHandle Device::make_event() const {
+Event Device::make_event() const {
   EventHandle event = nullptr;
   driver_.check(driver_.cuEventCreate(&event, 0), "cuEventCreate");
-  return event;
+  return Event(event, {&driver_});
 }
 
-void Device::record(EventHandle event) const {
-  driver_.check(driver_.cuEventRecord(event, stream_), "cuEventRecord");
+void Device::record(const Event& event) const {
+  driver_.check(driver_.cuEventRecord(event.get(), stream_), "cuEventRecord");
 }
 
-void Device::wait(EventHandle event, Clock::time_point deadline) const {
+void Device::wait(const Event& event, Clock::time_point deadline) const {
   // Most kernels are short: ask without pause at first, then leave the processor to others.
   const auto patient = Clock::now() + std::chrono::milliseconds{2};
   for (;;) {
-    const int status = driver_.cuEventQuery(event);
+    const int status = driver_.cuEventQuery(event.get());
     if (status != status_not_ready) {
       driver_.check(status, "the kernel");
       return;
@@ -141,9 +141,10 @@ void Device::wait(Clock::time_point deadline) const {
   wait(fence_, deadline);
 }
 
-double Device::microseconds(EventHandle start, EventHandle stop) const {
+double Device::microseconds(const Event& start, const Event& stop) const {
   float milliseconds = 0;
-  driver_.check(driver_.cuEventElapsedTime(&milliseconds, start, stop), "cuEventElapsedTime");
+  driver_.check(driver_.cuEventElapsedTime(&milliseconds, start.get(), stop.get()),
+                "cuEventElapsedTime");
   return static_cast<double>(milliseconds) * 1e3;
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -25,6 +26,12 @@ inline constexpr std::size_t plenty_bytes = std::size_t{2} << 30;
 /// A kernel went past its time.
 struct KernelHangs {};
 
+struct DestroyEvent {
+  const Driver* driver;
+  void operator()(EventHandle event) const noexcept { driver->cuEventDestroy(event); }
+};
+using Event = std::unique_ptr<std::remove_pointer_t<EventHandle>, DestroyEvent>;
+
 /// One device with this process' only context, one stream, and our own kernels.
 class Device {
  public:
@@ -42,16 +49,16 @@ class Device {
   [[nodiscard]] std::size_t free_bytes() const;
   [[nodiscard]] const nlohmann::json& description() const noexcept { return description_; }
 
-  EventHandle make_event() const;
-  void record(EventHandle event) const;
+  [[nodiscard]] Event make_event() const;
+  void record(const Event& event) const;
 
   /// Waits for an event. Throws `KernelHangs` after `deadline`, `DriverError` after a fault.
-  void wait(EventHandle event, Clock::time_point deadline) const;
+  void wait(const Event& event, Clock::time_point deadline) const;
 
   /// Waits for everything that is in the stream.
   void wait(Clock::time_point deadline) const;
 
-  [[nodiscard]] double microseconds(EventHandle start, EventHandle stop) const;
+  [[nodiscard]] double microseconds(const Event& start, const Event& stop) const;
 
   /// Enqueues one of our own kernels.
   template <typename... Arguments>
@@ -81,7 +88,7 @@ class Device {
   int ordinal_;
   nlohmann::json description_;
   StreamHandle stream_ = nullptr;
-  EventHandle fence_ = nullptr;
+  Event fence_;
   std::size_t granule_ = 0;
   unsigned multiprocessors_ = 0;
   std::size_t l2_bytes_ = 0;

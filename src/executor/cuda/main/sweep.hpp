@@ -36,8 +36,8 @@ class Sweep {
   Modules modules_;
   std::vector<std::vector<ArenaBuffer>> buffers_;
   std::vector<Program> programs_;
-  EventHandle start_;
-  EventHandle stop_;
+  Event start_;
+  Event stop_;
 };
 
 }  // namespace ouroboros::cuda

@@ -39,13 +39,10 @@ CudaOptions options(bool reuse = false) {
 
 PlanBuilder builder() { return {count, module()}; }
 
-/// One launch. Modules of libraries are not loaded anew, so that runs of a race overlap.
 LaunchPlan plan_of(const std::string& function) {
   auto plan = builder();
   plan.kernel(function);
-  auto made = plan.plan();
-  made.modules.front().origin = ModuleOrigin::library;
-  return made;
+  return plan.plan();
 }
 
 /// Pokes one byte, so many bytes from the output's first.
@@ -641,24 +638,6 @@ TEST_CASE("an arm that hangs while its next copy is tried ends the race by its n
   CHECK(block.replay.outcome == Outcome::timeout);
   CHECK(block.arm == 1);
   CHECK_THAT(block.replay.evidence, ContainsSubstring("arm 1 was still running"));
-}
-
-TEST_CASE("of runs that are under way together, the one that fails ends the race by its name") {
-  auto impatient = options();
-  impatient.limits.replay_seconds = 0.2;
-  const auto call = sets_of(1);
-  const std::string kernel = GENERATE("trap", "hang");
-  for (const std::vector<std::size_t>& order :
-       {std::vector<std::size_t>{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}) {
-    const auto executor = CudaExecutor::start(impatient);
-    const auto race = executor->open_race({plan_of("scale"), plan_of(kernel)}, call.arena());
-    call.prepare(Placement::low, 0);
-    race->upload();
-    const auto block = race->run_block(order);
-    CHECK(block.arm == 1);
-    CHECK(block.replay.outcome == (kernel == "trap" ? Outcome::fault : Outcome::timeout));
-    CHECK_THAT(block.replay.evidence, ContainsSubstring("arm 1"));
-  }
 }
 
 TEST_CASE("a cache can be left hot or dirty, and is timed alike") {

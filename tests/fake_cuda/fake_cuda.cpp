@@ -58,8 +58,6 @@ struct Event {
   unsigned long number = 0;
   unsigned long work = 0;  // What was enqueued before it.
   double microseconds = 0;
-  bool behind_a_hang = false;
-  bool awaited = false;  // Asked for before.
 };
 
 /// A loaded module: its name, and the memory of its variables.
@@ -103,8 +101,8 @@ struct Device {
   unsigned long enqueued = 0;
   unsigned long done = 0;  // Of what was enqueued, as far as the host can know.
   Graph* capturing = nullptr;
-  unsigned* late = nullptr;  // Of the gate at which the stream waits.
-  unsigned gate = 0;         // Its number.
+  GateWords* gate = nullptr;  // At which the stream waits.
+  unsigned ticket = 0;        // Of that gate.
   std::map<PhysicalHandle, Memory> memory;
   std::map<Module*, std::map<std::string, Function>> modules;  // With the functions asked for.
 };
@@ -131,9 +129,6 @@ int guarded(const Work& work) {
     return device.status;
   }
   ++device.enqueued;
-  if (device.hangs) {
-    return 0;
-  }
   struct sigaction action{};
   action.sa_handler = on_signal;
   action.sa_flags = SA_NODEFER;
@@ -173,11 +168,9 @@ void stamp(const Launch& launch) {
 
 /// The stream goes on at once; what comes next knows that it did not have to wait for the host.
 void gate(const Launch& launch) {
-  device.late = launch.get<unsigned*>(8);
-  device.gate = launch.get<unsigned>(16);
+  device.gate = launch.get<GateWords*>(0);
+  device.ticket = launch.get<unsigned>(8);
 }
-
-void mark(const Launch& launch) { *launch.get<unsigned*>(0) = launch.get<unsigned>(8); }
 
 /// Moving memory takes as long as there are words: 16 bytes of each stream in a tenth of a
 /// nanosecond.
@@ -302,7 +295,7 @@ void quick(const Launch& launch) {
 /// Takes longer to submit than a flush takes.
 void straggle(const Launch& launch) {
   scale(launch);
-  if (device.late == nullptr) {
+  if (device.gate == nullptr) {
     device.finished = device.recorded;
   }
 }
@@ -312,8 +305,8 @@ bool in_graph = false;
 /// Is more than a stream can queue: a gate gives up before all is submitted, launch by launch.
 void flood(const Launch& launch) {
   straggle(launch);
-  if (device.late != nullptr && !in_graph) {
-    *device.late = device.gate;
+  if (device.gate != nullptr && !in_graph) {
+    device.gate->late = device.ticket;
   }
 }
 
@@ -426,7 +419,6 @@ const std::map<std::string, void (*)(const Launch&)> kernels = {
     {"ouroboros_touch", nothing},
     {"ouroboros_stamp", stamp},
     {"ouroboros_gate", gate},
-    {"ouroboros_mark", mark},
     {"ouroboros_step", step},
     {"ouroboros_spin", spin},
     {"scale", scale_in_a_manner},
@@ -786,27 +778,22 @@ int cuEventDestroy_v2(EventHandle event) {
   return 0;
 }
 int cuEventRecord(EventHandle event, StreamHandle) {
-  *reinterpret_cast<Event*>(event) = {++device.recorded, device.enqueued, device.microseconds,
-                                      device.hangs, false};
+  *reinterpret_cast<Event*>(event) = {++device.recorded, device.enqueued, device.microseconds};
   return device.status;
 }
-// The device is busy until the host asks for the last event, or waits for one: so a first question
-// about an earlier one finds it unfinished, as behind a flush.
+// The device is busy until the host asks for the last event: so a question about an earlier one
+// finds it unfinished, as behind a flush.
 int cuEventQuery(EventHandle event) {
   if (device.status != 0) {
     return device.status;
   }
-  auto& one = *reinterpret_cast<Event*>(event);
-  const bool last = one.number == device.recorded;
-  if ((last || one.awaited) && !one.behind_a_hang) {
-    device.finished = std::max(device.finished, one.number);
-    device.done = std::max(device.done, one.work);
-    if (last) {
-      device.late = nullptr;
-    }
+  const auto number = reinterpret_cast<const Event*>(event)->number;
+  if (number == device.recorded && !device.hangs) {
+    device.finished = number;
+    device.done = reinterpret_cast<const Event*>(event)->work;
+    device.gate = nullptr;
   }
-  one.awaited = true;
-  return one.number <= device.finished ? 0 : status_not_ready;
+  return number <= device.finished ? 0 : status_not_ready;
 }
 int cuEventElapsedTime(float* milliseconds, EventHandle start, EventHandle stop) {
   *milliseconds = static_cast<float>((reinterpret_cast<const Event*>(stop)->microseconds -

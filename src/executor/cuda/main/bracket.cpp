@@ -8,96 +8,83 @@ constexpr auto patience = std::chrono::seconds{30};
 
 }  // namespace
 
-Bracket::Taken::Taken(const Device& device)
-    : flush_begins(device.make_event()),
-      flush_ends(device.make_event()),
-      start(device.make_event()),
-      stop(device.make_event()) {}
-
 Bracket::Bracket(Device& device, Cache cache)
     : device_(device),
       cache_(cache),
       flush_(device),
       dirt_(cache == Cache::dirty ? std::make_unique<Range>(device, flush_.bytes()) : nullptr),
-      gate_(device) {
-  static_assert(kept <= gates_known);
-  for (std::size_t i = 0; i < kept; ++i) {
-    taken_.emplace_back(device);
-  }
-}
+      gate_(device),
+      flush_begins_(device.make_event()),
+      flush_ends_(device.make_event()),
+      start_(device.make_event()),
+      stop_(device.make_event()) {}
 
 void Bracket::warm_up() {
   flush_.enqueue();
   flush_.enqueue();
 }
 
-void Bracket::prepare_cache(const Taken& one, const std::function<void()>& work) {
-  device_.record(one.flush_begins);
+void Bracket::prepare_cache(const std::function<void()>& work) {
+  device_.record(flush_begins_);
   if (dirt_) {
     dirt_->fill(dirt_->begin(), dirt_->end(), 0);
   } else {
     flush_.enqueue();
   }
-  device_.record(one.flush_ends);
+  device_.record(flush_ends_);
   if (cache_ == Cache::hot) {
-    if (one.graph) {
-      one.graph->launch();
+    if (graph_) {
+      graph_->launch();
     } else {
       work();
     }
   }
 }
 
-std::size_t Bracket::enqueue(const std::function<void()>& work) {
-  const auto place = next_++ % kept;
-  auto& one = taken_[place];
-  one.graph.reset();
-  one.gate.reset();
+void Bracket::enqueue(const std::function<void()>& work) {
+  graph_.reset();
   if (submission_ == Submission::graph) {
-    one.graph = std::make_unique<Graph>(device_, work);
+    graph_ = std::make_unique<Graph>(device_, work);
   }
-  prepare_cache(one, work);
-  if (submission_ != Submission::stream) {
-    one.gate = gate_.close();
+  prepare_cache(work);
+  const bool gated = submission_ != Submission::stream;
+  if (gated) {
+    gate_.close();
   }
   try {
-    device_.record(one.start);
-    if (one.graph) {
-      one.graph->launch();
+    device_.record(start_);
+    if (graph_) {
+      graph_->launch();
     } else {
       work();
     }
-    device_.record(one.stop);
+    device_.record(stop_);
   } catch (...) {
     gate_.open();
     throw;
   }
   // Still busy with the flush, or at the gate: then nothing between the events waited for the host.
-  one.starved = device_.driver().cuEventQuery(one.start.get()) == status_success;
+  starved_ = device_.driver().cuEventQuery(start_.get()) == status_success;
   gate_.open();
-  return place;
 }
 
-Bracket::Times Bracket::read(std::size_t taken) const {
-  const auto& one = taken_[taken];
-  const bool late = one.gate && gate_.late(*one.gate);
-  return {device_.microseconds(one.start, one.stop),
-          device_.microseconds(one.flush_begins, one.flush_ends),
-          device_.microseconds(one.flush_ends, one.start), one.starved || late};
+Bracket::Times Bracket::read() const {
+  const bool late = submission_ != Submission::stream && gate_.late();
+  return {device_.microseconds(start_, stop_), device_.microseconds(flush_begins_, flush_ends_),
+          device_.microseconds(flush_ends_, start_), starved_ || late};
 }
 
 std::vector<double> Bracket::launch_costs(std::size_t count) {
   const Range spun(device_, sizeof(std::uint64_t));
   std::vector<double> costs;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto taken =
-        enqueue([&] { device_.launch("ouroboros_spin", 1, 1, 0, spin_ns, spun.begin()); });
+    enqueue([&] { device_.launch("ouroboros_spin", 1, 1, 0, spin_ns, spun.begin()); });
     device_.wait(Clock::now() + patience);
     std::uint64_t nanoseconds = 0;
     device_.driver().check(
         device_.driver().cuMemcpyDtoH(&nanoseconds, spun.begin(), sizeof nanoseconds),
         "cuMemcpyDtoH");
-    costs.push_back(read(taken).work_us - static_cast<double>(nanoseconds) * 1e-3);
+    costs.push_back(read().work_us - static_cast<double>(nanoseconds) * 1e-3);
   }
   return costs;
 }

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "executor/cuda/main/flush.hpp"
@@ -14,8 +12,7 @@
 namespace ouroboros::cuda {
 
 /// Times work, by itself on a cold, clean cache: a flush, an event, the work, an event. That the
-/// host did not keep the device waiting in between is checked each time. Several may be under way:
-/// the host submits one while the device is at those before it.
+/// host did not keep the device waiting in between is checked each time.
 class Bracket {
  public:
   explicit Bracket(Device& device, Cache cache = Cache::cold);
@@ -27,16 +24,14 @@ class Bracket {
     bool starved = false;  ///< The device may have waited for the host inside the measurement.
   };
 
-  /// Enqueues flush and work. `work` only enqueues. Returns what to ask for with `read`, before
-  /// `kept` more are enqueued.
-  std::size_t enqueue(const std::function<void()>& work);
-  static constexpr std::size_t kept = 4;
+  /// Enqueues flush and work. `work` only enqueues.
+  void enqueue(const std::function<void()>& work);
 
   /// Enqueues flushes that are not measured.
   void warm_up();
 
-  /// What that one took, once the stream has passed it.
-  [[nodiscard]] Times read(std::size_t taken) const;
+  /// What the last one took, once the stream has passed it.
+  [[nodiscard]] Times read() const;
 
   [[nodiscard]] Submission submission() const noexcept { return submission_; }
 
@@ -52,29 +47,20 @@ class Bracket {
   void use(Submission submission) noexcept { submission_ = submission; }
 
  private:
-  /// What is known of one until it is read.
-  struct Taken {
-    explicit Taken(const Device& device);
-
-    Event flush_begins;
-    Event flush_ends;
-    Event start;
-    Event stop;
-    std::unique_ptr<Graph> graph;
-    std::optional<unsigned> gate;
-    bool starved = false;
-  };
-
-  void prepare_cache(const Taken& one, const std::function<void()>& work);
+  void prepare_cache(const std::function<void()>& work);
 
   Device& device_;
   Cache cache_;
   Flush flush_;
   std::unique_ptr<Range> dirt_;
   Gate gate_;
-  std::deque<Taken> taken_;
-  std::size_t next_ = 0;
+  std::unique_ptr<Graph> graph_;
+  Event flush_begins_;
+  Event flush_ends_;
+  Event start_;
+  Event stop_;
   Submission submission_ = Submission::stream;
+  bool starved_ = false;
 };
 
 }  // namespace ouroboros::cuda

@@ -102,10 +102,10 @@ template <typename Work>
 json repeat(Device& device, Bracket& bracket, std::size_t count, const Work& work) {
   json times = json::array();
   for (std::size_t i = 0; i <= count; ++i) {
-    const auto taken = bracket.enqueue(work);
+    bracket.enqueue(work);
     device.wait(Clock::now() + patience);
     if (i != 0) {
-      times.push_back(bracket.read(taken).work_us);
+      times.push_back(bracket.read().work_us);
     }
   }
   return times;
@@ -206,10 +206,9 @@ json calibrate(Device& device) {
   json steps = json::array();
   for (std::size_t i = 0; i < 128; ++i) {
     // Of many lengths, so that the clock's step shows.
-    const auto taken =
-        bracket.enqueue([&] { mover.move({1, 1}, mebibyte + i * 65536, Mover::Cover::stay); });
+    bracket.enqueue([&] { mover.move({1, 1}, mebibyte + i * 65536, Mover::Cover::stay); });
     device.wait(Clock::now() + patience);
-    const auto times = bracket.read(taken);
+    const auto times = bracket.read();
     flush_us.push_back(times.flush_us);
     steps.push_back(times.work_us);
   }

@@ -1,6 +1,6 @@
 #include "executor/cuda/main/gate.hpp"
 
-#include <cstddef>
+#include <new>
 
 namespace ouroboros::cuda {
 namespace {
@@ -11,23 +11,28 @@ constexpr std::uint64_t patience_ns = 100'000'000;
 
 }  // namespace
 
-Gate::Gate(const Device& device) : device_(device), memory_(device, sizeof(GateWords)) {}
-
-volatile GateWords& Gate::words() const noexcept {
-  return *static_cast<volatile GateWords*>(memory_.here());
+Gate::Gate(Device& device) : device_(device) {
+  const auto& driver = device.driver();
+  void* memory = nullptr;
+  driver.check(driver.cuMemHostAlloc(&memory, sizeof(GateWords), host_memory_mapped),
+               "cuMemHostAlloc");
+  words_ = new (memory) GateWords;
+  if (const int status = driver.cuMemHostGetDevicePointer(&address_, memory, 0);
+      status != status_success) {
+    driver.cuMemFreeHost(memory);
+    driver.check(status, "cuMemHostGetDevicePointer");
+  }
 }
 
-unsigned Gate::close() {
-  ++last_;
-  const Address late =
-      memory_.there() + offsetof(GateWords, late) + last_ % gates_known * sizeof(unsigned);
-  device_.launch("ouroboros_gate", 1, 1, 0, memory_.there() + offsetof(GateWords, opened), late,
-                 last_, patience_ns);
-  return last_;
+Gate::~Gate() { device_.driver().cuMemFreeHost(const_cast<GateWords*>(words_)); }
+
+void Gate::close() {
+  ++ticket_;
+  device_.launch("ouroboros_gate", 1, 1, 0, address_, ticket_, patience_ns);
 }
 
-void Gate::open() noexcept { words().opened = last_; }
+void Gate::open() noexcept { words_->opened = ticket_; }
 
-bool Gate::late(unsigned gate) const noexcept { return words().late[gate % gates_known] == gate; }
+bool Gate::late() const noexcept { return words_->late == ticket_; }
 
 }  // namespace ouroboros::cuda

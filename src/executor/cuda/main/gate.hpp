@@ -1,7 +1,7 @@
 #pragma once
 
+#include "executor/cuda/main/device.hpp"
 #include "executor/cuda/main/kernels.hpp"
-#include "executor/cuda/main/mapped.hpp"
 
 namespace ouroboros::cuda {
 
@@ -9,24 +9,25 @@ namespace ouroboros::cuda {
 /// gate waits for the host. A gate that is forgotten opens by itself: it cannot lock the device.
 class Gate {
  public:
-  explicit Gate(const Device& device);
+  explicit Gate(Device& device);
+  ~Gate();
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
 
-  /// Enqueues the wait. Returns its number.
-  unsigned close();
+  /// Enqueues the wait.
+  void close();
 
-  /// Lets the stream go on, through this gate and all before it.
+  /// Lets the stream go on.
   void open() noexcept;
 
-  /// Whether that gate, one of the last few (`gates_known`), gave up before it was opened. Known
-  /// once the stream has passed it.
-  [[nodiscard]] bool late(unsigned gate) const noexcept;
+  /// Whether the last gate gave up before it was opened. Known once the stream has passed it.
+  [[nodiscard]] bool late() const noexcept;
 
  private:
-  [[nodiscard]] volatile GateWords& words() const noexcept;
-
-  const Device& device_;
-  Mapped memory_;
-  unsigned last_ = 0;
+  Device& device_;
+  volatile GateWords* words_ = nullptr;  ///< The host's memory, which the device sees.
+  Address address_ = 0;
+  unsigned ticket_ = 0;
 };
 
 }  // namespace ouroboros::cuda

@@ -253,40 +253,25 @@ END:
   ret;
 }
 
-.visible .entry ouroboros_gate(.param .u64 p_opened, .param .u64 p_late, .param .u32 p_number,
-                               .param .u64 p_patience_ns)
+.visible .entry ouroboros_gate(.param .u64 p_words, .param .u32 p_ticket, .param .u64 p_patience_ns)
 {
   .reg .pred %p<3>;
   .reg .b32 %r<4>;
   .reg .b64 %d<8>;
-  ld.param.u64 %d1, [p_opened];
-  ld.param.u64 %d6, [p_late];
-  ld.param.u32 %r1, [p_number];
+  ld.param.u64 %d1, [p_words];
+  ld.param.u32 %r1, [p_ticket];
   ld.param.u64 %d2, [p_patience_ns];
   mov.u64 %d3, %globaltimer;
 WAIT:
-  // Numbers wrap around: what counts is which of two is ahead.
   ld.volatile.global.u32 %r2, [%d1];
-  sub.s32 %r3, %r2, %r1;
-  setp.ge.s32 %p1, %r3, 0;
+  setp.eq.u32 %p1, %r2, %r1;
   @%p1 bra END;
   mov.u64 %d4, %globaltimer;
   sub.u64 %d5, %d4, %d3;
   setp.lt.u64 %p2, %d5, %d2;
   @%p2 bra WAIT;
-  st.volatile.global.u32 [%d6], %r1;
+  st.volatile.global.u32 [%d1+4], %r1;
 END:
-  ret;
-}
-
-.visible .entry ouroboros_mark(.param .u64 p_word, .param .u32 p_number)
-{
-  .reg .b32 %r<2>;
-  .reg .b64 %d<2>;
-  ld.param.u64 %d1, [p_word];
-  ld.param.u32 %r1, [p_number];
-  st.volatile.global.u32 [%d1], %r1;
-  membar.sys;
   ret;
 }
 

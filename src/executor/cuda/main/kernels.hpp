@@ -13,8 +13,7 @@
 ///   were
 ///                       translated before are translated quickly
 ///   ouroboros_stamp     every multiprocessor writes its cycle counter and the device's clock
-///   ouroboros_gate      waits for a number of the host's, for so many nanoseconds at most
-///   ouroboros_mark      tells the host a number
+///   ouroboros_gate      waits for a word of the host's, for so many nanoseconds at most
 ///   ouroboros_spin      lets so many nanoseconds pass, and writes how many it were
 ///   ouroboros_step      reads the device's clock again and again: its smallest step
 namespace ouroboros::cuda {
@@ -37,13 +36,10 @@ struct ClockStamp {
 /// Stamps of more multiprocessors than this are left out.
 inline constexpr unsigned most_stamps = 256;
 
-/// Of how many gates, the last ones, it is known whether they opened in time.
-inline constexpr unsigned gates_known = 8;
-
 /// What the host and `ouroboros_gate` say to each other.
 struct GateWords {
-  unsigned opened;             ///< The number of the last gate that the host opened.
-  unsigned late[gates_known];  ///< Numbers of gates that gave up waiting, each at its own place.
+  unsigned opened = 0;  ///< The ticket of the last gate that the host opened.
+  unsigned late = 0;    ///< The ticket of the last gate that gave up waiting.
 };
 
 extern const char* const kernels_ptx;

@@ -37,9 +37,6 @@ class Module {
   /// it has nothing to gain by remembering, and code that was just loaded is slow at first.
   void restore();
 
-  /// Whether `restore` waits for the stream.
-  [[nodiscard]] bool reloads() const noexcept { return reload_; }
-
  private:
   struct Section {  ///< Of variables, and where its first contents are kept.
     Address first = 0;

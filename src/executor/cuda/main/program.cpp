@@ -107,11 +107,6 @@ void Program::restore() {
   }
 }
 
-bool Program::reloads() const noexcept {
-  return std::any_of(modules_.begin(), modules_.end(),
-                     [](const Module* module) { return module->reloads(); });
-}
-
 void Program::bind(const std::vector<Address>& buffers) {
   buffers_ = buffers;
   for (std::size_t i = 0; i < plan_->launches.size(); ++i) {

@@ -26,9 +26,6 @@ class Program {
   /// Makes the modules' variables what they were when they were loaded.
   void restore();
 
-  /// Whether `restore` waits for the stream.
-  [[nodiscard]] bool reloads() const noexcept;
-
   /// Enqueues launch `index`.
   void launch(std::size_t index) const;
 

@@ -31,12 +31,20 @@ std::vector<std::size_t> numbers(std::size_t first, std::size_t count) {
   return result;
 }
 
-Clock::time_point deadline(double seconds) {
-  return Clock::now() +
-         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
-
 }  // namespace
+
+/// One sample that is to be taken.
+struct Race::Turn {
+  Chain chain;
+  double seconds = 0;   ///< A run may take.
+  Address counter = 0;  ///< Gets the number of words that differ from the first sample's.
+  std::size_t stamp = 0;
+  std::size_t set = 0;
+  std::size_t arm = 0;
+  bool more_first = false;  ///< Of a chain.
+  bool first = false;       ///< Of the arm in its block.
+  bool keep = false;        ///< Keep the outputs, after comparing them with what was kept.
+};
 
 Race::Race(Device& device, std::unique_ptr<Exchange> arena,
            const std::vector<std::vector<ArenaBuffer>>& sets, std::vector<LaunchPlan> arms,
@@ -44,9 +52,7 @@ Race::Race(Device& device, std::unique_ptr<Exchange> arena,
     : device_(device),
       padding_(setup.padding == 0 ? nullptr : std::make_unique<Range>(device, setup.padding)),
       arena_(std::move(arena)),
-      bracket_(device, setup.cache),
-      progress_(device),
-      ends_{device.make_event(), device.make_event()} {
+      bracket_(device, setup.cache) {
   load(std::move(arms), setup.code_copies);
   clear_local_memory();
   for (const auto& buffers : sets) {
@@ -208,9 +214,6 @@ Race::Block Race::run_round(const Round& round, Turn turn) {
   Block block;
   const auto begin = Clock::now();
   turn.set = round.set;
-  running_.clear();
-  std::optional<DriverError> failure;
-  bool hangs = false;
   try {
     take_all(round, turn, block);
     ++rounds_;
@@ -218,31 +221,13 @@ Race::Block Race::run_round(const Round& round, Turn turn) {
     if (turn.chain.more == 0 && arms_.front().size() > 1) {
       rehearse(turn, block);
     }
-    finish(block);
-  } catch (const DriverError& found) {
-    failure = found;
-    // What is under way may have failed before, or be what cannot go on.
-    try {
-      device_.wait(deadline(turn.seconds));
-    } catch (const DriverError& before) {
-      failure = before;
-    } catch (const KernelHangs&) {
-      hangs = true;
-    }
+  } catch (const DriverError& failure) {
+    block.replay = judge_failure(device_, failure, fmt::format("arm {}", block.arm));
+    return block;
   } catch (const KernelHangs&) {
-    hangs = true;
-  }
-  if (hangs || failure) {
-    block.arm = blamed();
-  }
-  if (hangs) {
     block.replay.outcome = Outcome::timeout;
     block.replay.evidence =
         fmt::format("arm {} was still running after {:g} s", block.arm, turn.seconds);
-    return block;
-  }
-  if (failure) {
-    block.replay = judge_failure(device_, *failure, fmt::format("arm {}", block.arm));
     return block;
   }
   block.submission = bracket_.submission();
@@ -260,11 +245,11 @@ Race::Block Race::run_round(const Round& round, Turn turn) {
 void Race::take_all(const Round& round, Turn turn, Block& block) {
   std::vector<bool> seen(arms_.size());
   for (std::size_t i = 0; i < round.order.size(); ++i) {
-    turn.arm = round.order[i];
+    block.arm = turn.arm = round.order[i];
     turn.more_first = i >= round.order.size() / 2;
     turn.first = !seen[turn.arm];
     turn.keep = turn.first || round.keep_last;
-    submit(turn, block, [this](Run& run) { take(run); });
+    block.samples.push_back(take(turn));
     seen[turn.arm] = true;
     turn.counter += sizeof(std::uint64_t);
     turn.stamp += stamps_each;
@@ -276,47 +261,13 @@ void Race::take_all(const Round& round, Turn turn, Block& block) {
 /// last finds its code nearer; arms take turns in that too.
 void Race::rehearse(const Turn& turn, Block& block) {
   for (std::size_t i = 0; i < arms_.size(); ++i) {
-    auto next = turn;
-    next.arm = (rounds_ + i) % arms_.size();
-    submit(next, block, [this](Run& run) {
-      auto& program = this->program(run.turn.arm);
-      program.restore();
-      sets_[run.turn.set]->reset(run.turn.arm);
-      enqueue(program, run.turn.set, run.turn.arm);
-    });
+    const auto arm = block.arm = (rounds_ + i) % arms_.size();
+    auto& program = this->program(arm);
+    program.restore();
+    sets_[turn.set]->reset(arm);
+    enqueue(program, turn.set, arm);
+    wait(turn.seconds);
   }
-}
-
-/// Submits a run while one before it is under way. Whoever would wait for that one waits here,
-/// where it is known how long it may take.
-void Race::submit(const Turn& turn, Block& block, const std::function<void(Run&)>& work) {
-  finish(block, program(turn.arm).reloads() ? 0 : most_running - 1);
-  auto& run = running_.emplace_back(Run{turn, {}, {}});
-  work(run);
-  run.mark = progress_.mark();
-  device_.record(ends_[*run.mark % most_running]);
-}
-
-/// Waits for the oldest runs until no more than `but` are under way, and reads their samples.
-/// Throws `DriverError` and `KernelHangs`.
-void Race::finish(Block& block, std::size_t but) {
-  while (running_.size() > but) {
-    const auto& run = running_.front();
-    device_.wait(ends_[run.mark.value() % most_running], deadline(run.turn.seconds));
-    if (!run.brackets.empty()) {
-      block.samples.push_back(sample_of(run));
-    }
-    running_.pop_front();
-  }
-}
-
-/// Whose run the stream did not get past.
-std::size_t Race::blamed() const {
-  const auto passed = progress_.passed();
-  const auto found = std::find_if(running_.begin(), running_.end(), [passed](const Run& run) {
-    return !run.mark || *run.mark > passed;
-  });
-  return found == running_.end() ? 0 : found->turn.arm;
 }
 
 void Race::enqueue(Program& program, std::size_t set, std::size_t arm) {
@@ -326,53 +277,48 @@ void Race::enqueue(Program& program, std::size_t set, std::size_t arm) {
   }
 }
 
-void Race::take(Run& run) {
-  const auto& turn = run.turn;
+/// Throws `KernelHangs`.
+void Race::wait(double seconds) {
+  device_.wait(Clock::now() +
+               std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));
+}
+
+Race::Sample Race::take(const Turn& turn) {
+  const auto known = [](const Bracket::Times& times) {
+    return times.flush_us + times.waited_us + times.work_us;
+  };
+  Sample sample;
   if (turn.chain.more == 0) {
-    run.brackets = {measure(turn, {turn.set})};
-    return;
+    const auto times = measure(turn, {turn.set});
+    sample.latency_us = times.work_us;
+    sample.flush_us = times.flush_us;
+    sample.known_us = known(times);
+    sample.starved = times.starved;
+    return sample;
   }
   const auto fewer = numbers(0, turn.chain.fewer);
   const auto more = numbers(turn.chain.fewer, turn.chain.more);
   auto second = turn;
   second.stamp += 2;
-  run.brackets.push_back(measure(turn, turn.more_first ? more : fewer));
-  run.brackets.push_back(measure(second, turn.more_first ? fewer : more));
-}
-
-Race::Sample Race::sample_of(const Run& run) const {
-  const auto known = [](const Bracket::Times& times) {
-    return times.flush_us + times.waited_us + times.work_us;
-  };
-  Sample sample;
-  const auto first = bracket_.read(run.brackets.front());
-  if (run.brackets.size() == 1) {
-    sample.latency_us = first.work_us;
-    sample.flush_us = first.flush_us;
-    sample.known_us = known(first);
-    sample.starved = first.starved;
-    return sample;
-  }
-  const auto& chain = run.turn.chain;
-  auto a = first;
-  auto b = bracket_.read(run.brackets.back());
-  if (run.turn.more_first) {
+  auto a = measure(turn, turn.more_first ? more : fewer);
+  auto b = measure(second, turn.more_first ? fewer : more);
+  if (turn.more_first) {
     std::swap(a, b);
   }
-  sample.latency_us = (b.work_us - a.work_us) / static_cast<double>(chain.more - chain.fewer);
+  sample.latency_us =
+      (b.work_us - a.work_us) / static_cast<double>(turn.chain.more - turn.chain.fewer);
   sample.flush_us = (a.flush_us + b.flush_us) / 2;
   sample.known_us = known(a) + known(b);
   sample.starved = a.starved || b.starved;
   if (sample.latency_us <= 0) {
     // One of the two was disturbed by more than a whole chain takes: no time at all.
     sample.starved = true;
-    sample.latency_us = b.work_us / static_cast<double>(chain.more);
+    sample.latency_us = b.work_us / static_cast<double>(turn.chain.more);
   }
   return sample;
 }
 
-/// Enqueues runs of an arm between events. Returns the bracket's.
-std::size_t Race::measure(const Turn& turn, const std::vector<std::size_t>& sets) {
+Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& sets) {
   auto& program = this->program(turn.arm);
   program.restore();
   scrub_shared(device_);
@@ -387,7 +333,7 @@ std::size_t Race::measure(const Turn& turn, const std::vector<std::size_t>& sets
     }
   }
   stamps_->take(turn.stamp);
-  const auto taken = bracket_.enqueue([&] {
+  bracket_.enqueue([&] {
     for (const auto set : sets) {
       enqueue(program, set, turn.arm);
     }
@@ -401,7 +347,8 @@ std::size_t Race::measure(const Turn& turn, const std::vector<std::size_t>& sets
       sets_[set]->keep_outputs(turn.arm);
     }
   }
-  return taken;
+  wait(turn.seconds);
+  return bracket_.read();
 }
 
 /// Completes samples by what the device wrote meanwhile.

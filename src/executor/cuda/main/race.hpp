@@ -1,8 +1,5 @@
 #pragma once
 
-#include <array>
-#include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +9,6 @@
 #include "executor/cuda/main/local_memory.hpp"
 #include "executor/cuda/main/memory.hpp"
 #include "executor/cuda/main/program.hpp"
-#include "executor/cuda/main/progress.hpp"
 #include "executor/cuda/main/stamps.hpp"
 #include "ouroboros/executor.hpp"
 
@@ -74,26 +70,7 @@ class Race {
   std::vector<double> launch_costs(std::size_t count) { return bracket_.launch_costs(count); }
 
  private:
-  /// One sample that is to be taken.
-  struct Turn {
-    Chain chain;
-    double seconds = 0;   ///< A run may take.
-    Address counter = 0;  ///< Gets the number of words that differ from the first sample's.
-    std::size_t stamp = 0;
-    std::size_t set = 0;
-    std::size_t arm = 0;
-    bool more_first = false;  ///< Of a chain.
-    bool first = false;       ///< Of the arm in its block.
-    bool keep = false;        ///< Keep the outputs, after comparing them with what was kept.
-  };
-  /// What is under way: a sample, or a rehearsal.
-  struct Run {
-    Turn turn;
-    std::vector<std::size_t> brackets;  ///< What the sample is made of; none of a rehearsal.
-    std::optional<unsigned> mark;       ///< Behind it, once all of it is submitted.
-  };
-  /// So many, so that the device has work while the host reads one and submits the next.
-  static constexpr std::size_t most_running = 2;
+  struct Turn;
 
   void load(std::vector<LaunchPlan> arms, std::size_t copies);
   void clear_local_memory();
@@ -105,12 +82,9 @@ class Race {
   void take_all(const Round& round, Turn turn, Block& block);
   void rehearse(const Turn& turn, Block& block);
   void enqueue(Program& program, std::size_t set, std::size_t arm);
-  void submit(const Turn& turn, Block& block, const std::function<void(Run&)>& work);
-  void finish(Block& block, std::size_t but = 0);
-  [[nodiscard]] std::size_t blamed() const;
-  void take(Run& run);
-  std::size_t measure(const Turn& turn, const std::vector<std::size_t>& sets);
-  [[nodiscard]] Sample sample_of(const Run& run) const;
+  void wait(double seconds);
+  Sample take(const Turn& turn);
+  Bracket::Times measure(const Turn& turn, const std::vector<std::size_t>& sets);
   void read(const Range& counters, std::vector<Block>& blocks, std::size_t brackets);
   [[nodiscard]] std::optional<std::string> damage() const;
 
@@ -123,10 +97,7 @@ class Race {
   std::vector<std::unique_ptr<Memory>> sets_;
   std::unique_ptr<Stamps> stamps_;
   Bracket bracket_;
-  Progress progress_;
-  std::array<Event, most_running> ends_;
-  std::deque<Run> running_;  ///< Oldest first.
-  std::size_t rounds_ = 0;   ///< That have been run: which copies are next.
+  std::size_t rounds_ = 0;  ///< That have been run: which copies are next.
   bool uploaded_ = false;
 };
 

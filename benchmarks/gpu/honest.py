@@ -36,6 +36,7 @@ def measure(workers: int) -> dict[str, Any]:
         return {
             "kernel": path.name,
             "status": verdict.status.value,
+            "seed": verdict.provenance.seed,
             "summary": verdict.summary,
             "dtypes": list(verdict.correctness.dtypes),
             "cases": verdict.correctness.cases_total,

@@ -19,6 +19,9 @@ class Comparison {
   /// stop.
   bool look(const Recording& recording);
 
+  /// The baseline's arm.
+  [[nodiscard]] std::size_t baseline() const noexcept { return baseline_; }
+
   /// Whether second meetings are no fair comparison: what is concluded rests on first ones alone.
   [[nodiscard]] bool first_only() const noexcept { return first_only_; }
 

@@ -115,8 +115,12 @@ std::vector<std::size_t> Race::next_order() {
   if (!order_) {
     order_ = std::make_unique<timing::BlockOrder>(arms(), derive_seed(seed_, order_purpose));
   }
-  return order_->next();
+  auto order = order_->next();
+  std::erase_if(order, [this](std::size_t arm) { return is_retired(arm); });
+  return order;
 }
+
+void Race::retire(std::size_t arm) { retired_.insert(arm); }
 
 std::uint64_t Race::draw_inputs(const Tensors& inputs) {
   auto spec = model_.spec;

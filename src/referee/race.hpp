@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,10 @@ class Race {
   /// Runs up to `most` blocks, at least one. Afterwards `failure()` may say that a candidate
   /// misbehaved.
   std::vector<timing::Block> run_blocks(std::size_t most);
+
+  /// Leaves a baseline out of all further blocks: what is said of it is decided. It may stay where
+  /// others need what it computes.
+  virtual void retire(std::size_t arm);
 
   struct Failure {
     Status status;
@@ -108,6 +113,7 @@ class Race {
   std::size_t enter(bool candidate);
   [[nodiscard]] std::size_t arms() const noexcept { return candidates_.size(); }
   [[nodiscard]] bool is_candidate(std::size_t arm) const { return candidates_.at(arm); }
+  [[nodiscard]] bool is_retired(std::size_t arm) const { return retired_.contains(arm); }
 
   /// What `run_blocks` does, but for cancelling.
   virtual std::vector<timing::Block> run_some(std::size_t most) = 0;
@@ -170,6 +176,7 @@ class Race {
   Tensors inputs_;
   Tensors outputs_;
   std::vector<bool> candidates_;  ///< Of each arm: whether it is one.
+  std::set<std::size_t> retired_;
   Method method_;
   std::vector<double> gross_error_;  ///< Of each output: no rounding is this far from eager's.
   std::unique_ptr<timing::BlockOrder> order_;

@@ -48,7 +48,11 @@ bool record_blocks(Race& race, Recording& recording, std::vector<Comparison>& co
     }
     bool running = false;
     for (auto& comparison : comparisons) {
-      running = !comparison.look(recording) || running;
+      if (comparison.look(recording)) {
+        race.retire(comparison.baseline());
+      } else {
+        running = true;
+      }
     }
     // Alone, a candidate gets its own time over the blocks of the first look.
     if (!running || recording.spent()) {

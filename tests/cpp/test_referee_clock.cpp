@@ -16,6 +16,11 @@
 #include "fake_nvml.hpp"
 #include "ouroboros/plan.hpp"
 #include "ouroboros/referee.hpp"
+#include "ouroboros/trace.hpp"
+#include "referee/device/contender.hpp"
+#include "referee/device/device.hpp"
+#include "referee/rival.hpp"
+#include "referee/stages.hpp"
 
 using namespace ouroboros;
 using ouroboros_test::FakeNvml;
@@ -72,7 +77,8 @@ enum class Manner : std::uint32_t {
   wobble,
   crowded,
   jolted,
-  fleeting
+  fleeting,
+  uneven
 };
 
 PlanImage image() {
@@ -179,6 +185,43 @@ TEST_CASE("one look is all that a screen takes", "[referee]") {
   CHECK(verdict.timing.mode == "screen");
   CHECK(verdict.timing.cells.at(0).baselines.at(0).blocks == 16);
   CHECK(verdict.timing.cells.at(0).baselines.at(0).decision == "same");
+}
+
+TEST_CASE("a baseline that is decided is left out while others are not", "[referee]") {
+  const CacheFolder folder;
+  Options options;
+  options.timing.budget_seconds = 600;
+  options.traces = folder.path() / "traces";
+  auto problem = doubling();
+  for (const auto& [name, launches] : {std::pair{"far", 2}, std::pair{"near", 1}}) {
+    problem.baselines.push_back(
+        referee::rival(problem, plans(name, Manner::uneven, launches, 99'000), options));
+  }
+  problem.policies.library_kernels = LibraryKernels::allow;
+  Compiled compiled;
+  compiled.candidate.name = "candidate";
+  compiled.candidate.language = referee::device::plan_language;
+  compiled.plans = referee::device::source_of(
+      referee::rival(problem, plans("candidate", Manner::uneven, 1, 99'000), options));
+  compiled.record.entries = {"run_float32"};
+  const auto outcome = referee::time(problem, compiled, 7, options);
+  REQUIRE_FALSE(outcome.failure.has_value());
+  const auto& cell = outcome.record.cells.at(0);
+  const auto& far = cell.baselines.at(0);
+  const auto& near = cell.baselines.at(1);
+  CHECK(far.decision == "faster");
+  CHECK(far.blocks == 16);
+  CHECK(far.block_log_ratios.size() == 16);
+  CHECK(near.blocks >= 64);
+  CHECK(near.speedup.estimate == Approx(1).margin(0.02));
+  const auto trace = std::filesystem::directory_iterator(options.traces)->path();
+  std::ifstream file(trace, std::ios::binary);
+  const auto blocks =
+      timing::trace_from_json(std::string(std::istreambuf_iterator<char>(file), {}));
+  REQUIRE(blocks.size() == static_cast<std::size_t>(near.blocks + cell.blocks_void));
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    CHECK(blocks[i].samples.size() == (i < 16 ? 6 : 4));
+  }
 }
 
 TEST_CASE("work that is left out at the second meeting is found", "[referee]") {

@@ -361,10 +361,18 @@ void fleeting(const Launch& launch) {
   just_met = first;
 }
 
+/// Takes up to eight microseconds longer, now more, now less.
+void uneven(const Launch& launch) {
+  static std::uint32_t state = 1;
+  scale(launch);
+  state = state * 1664525 + 1013904223;
+  device.microseconds += static_cast<double>(state >> 24) / 32;
+}
+
 /// As the audit wants kernels that a cubin has, this one has several manners: its last parameter.
 void scale_in_a_manner(const Launch& launch) {
-  constexpr void (*manners[])(const Launch&) = {scale,  lazy,    straggle, trap,    quick,
-                                                wobble, crowded, jolted,   fleeting};
+  constexpr void (*manners[])(const Launch&) = {scale,  lazy,    straggle, trap,     quick,
+                                                wobble, crowded, jolted,   fleeting, uneven};
   const auto manner = manners[launch.get<std::uint32_t>(20)];
   manner(launch);
   if (manner != fleeting) just_met.reset();

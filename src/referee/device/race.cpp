@@ -156,6 +156,13 @@ class DeviceRace final : public Race {
     }
   }
 
+  void retire(std::size_t arm) override {
+    // Without a device of LibTorch's nobody else computes so fast what candidates are held against.
+    if (shared_ || !is_eager(arm)) {
+      Race::retire(arm);
+    }
+  }
+
   [[nodiscard]] std::string submission() const override {
     return std::string(to_string(submission_));
   }
@@ -205,6 +212,10 @@ class DeviceRace final : public Race {
     if (!refusals.empty()) {
       throw Error(ErrorCode::unsupported, refusals.front().evidence);
     }
+  }
+
+  [[nodiscard]] bool is_eager(std::size_t arm) const {
+    return !is_candidate(arm) && entries_[baseline_of_[arm]].name == "eager";
   }
 
   std::size_t add(bool candidate, std::size_t baseline) {
@@ -405,7 +416,7 @@ class DeviceRace final : public Race {
     }
     std::vector<Tensors> right;
     for (std::size_t arm = 0; arm < arms(); ++arm) {
-      if (!is_candidate(arm) && entries_[baseline_of_[arm]].name == "eager") {
+      if (is_eager(arm) && !is_retired(arm)) {
         fetch(arm);
         for (const auto set : sets) {
           right.push_back(clones(memory_.tensors(set).outputs));

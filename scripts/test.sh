@@ -59,7 +59,14 @@ consumer() {
   "$ctest" --test-dir build/consumer-replay --output-on-failure --no-tests=error
 }
 
-python_tests() { "$venv/bin/python" -m pytest -q --durations=10 tests; }
+# A GPU is one thing, so its tests take turns.
+python_tests() {
+  local failed=0
+  "$venv/bin/python" -m pytest -q -n auto --maxprocesses 4 --dist worksteal --durations=10 \
+    -m 'not gpu' tests || failed=1
+  "$venv/bin/python" -m pytest -q -m gpu tests || failed=1
+  return $failed
+}
 
 stubs() {
   rm -rf build/stubs

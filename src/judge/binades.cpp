@@ -81,24 +81,18 @@ Binades measure(const Evidence& evidence) {
     ++binade.count;
     binade.error = std::max(binade.error, std::fabs(made - truth));
   });
-  for (const auto& tensor : evidence.again) {
-    each_finite(evidence.oracle, tensor, [&](double truth, double made) {
-      const double error = std::fabs(made - truth);
-      if (std::isfinite(error)) at(truth).error = std::max(at(truth).error, error);
-    });
-  }
-  if (evidence.single.defined()) {
-    each_finite(evidence.oracle, evidence.single, [&](double truth, double made) {
-      const double error = std::fabs(made - truth);
-      if (std::isfinite(error)) at(truth).single = std::max(at(truth).single, error);
-    });
-  }
-  for (const auto& tensor : evidence.moved) {
-    each_finite(evidence.oracle, tensor, [&](double truth, double made) {
-      const double change = std::fabs(made - truth);
-      if (std::isfinite(change)) at(truth).moved = std::max(at(truth).moved, change);
-    });
-  }
+  const auto largest = [&](const Tensors& made, double Binade::* of) {
+    for (const auto& tensor : made) {
+      each_finite(evidence.oracle, tensor, [&](double truth, double value) {
+        const double error = std::fabs(value - truth);
+        if (std::isfinite(error)) at(truth).*of = std::max(at(truth).*of, error);
+      });
+    }
+  };
+  largest(evidence.again, &Binade::error);
+  largest(evidence.single, &Binade::single);
+  largest(evidence.loops, &Binade::loops);
+  largest(evidence.moved, &Binade::moved);
   return found;
 }
 
@@ -116,22 +110,18 @@ Binades measure_by_operators(const Evidence& evidence) {
     found.each[index].count = counts.const_data_ptr<std::int64_t>()[b];
     found.each[index].error = errors[index];
   }
-  for (const auto& tensor : evidence.again) {
-    const auto again = largest_distances(evidence.oracle, tensor, false);
-    for (std::size_t b = 0; b < again.size(); ++b) {
-      found.each[b].error = std::max(found.each[b].error, again[b]);
+  const auto largest = [&](const Tensors& made, double Binade::* of) {
+    for (const auto& tensor : made) {
+      const auto errors_of_it = largest_distances(evidence.oracle, tensor, false);
+      for (std::size_t b = 0; b < errors_of_it.size(); ++b) {
+        found.each[b].*of = std::max(found.each[b].*of, errors_of_it[b]);
+      }
     }
-  }
-  if (evidence.single.defined()) {
-    const auto singles = largest_distances(evidence.oracle, evidence.single, false);
-    for (std::size_t b = 0; b < singles.size(); ++b) found.each[b].single = singles[b];
-  }
-  for (const auto& tensor : evidence.moved) {
-    const auto moved = largest_distances(evidence.oracle, tensor, false);
-    for (std::size_t b = 0; b < moved.size(); ++b) {
-      found.each[b].moved = std::max(found.each[b].moved, moved[b]);
-    }
-  }
+  };
+  largest(evidence.again, &Binade::error);
+  largest(evidence.single, &Binade::single);
+  largest(evidence.loops, &Binade::loops);
+  largest(evidence.moved, &Binade::moved);
   return found;
 }
 

@@ -14,6 +14,7 @@ struct Binade {
   std::int64_t count = 0;  ///< Of finite true values.
   double error = 0.0;      ///< Of the reference.
   double single = 0.0;     ///< Of the reference in float32.
+  double loops = 0.0;      ///< Of that with plain loops for its sums.
   double moved = 0.0;      ///< The effect of moving the inputs.
 };
 

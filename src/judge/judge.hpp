@@ -116,6 +116,13 @@ OUROBOROS_API void draw_inputs(const Problem& problem, const CaseSpec& spec, con
 [[nodiscard]] OUROBOROS_API std::optional<std::string> validate(const Problem& problem,
                                                                 const std::vector<Case>& cases);
 
+/// Sums by plain loops, one term after the other; and what came of them.
+struct Loops {
+  int order = 0;     ///< Of the terms: one of `judge::orders`.
+  bool any = false;  ///< Something was added up.
+  bool all = true;   ///< It is known how everything was that may have been.
+};
+
 /// What else happens inside a promoted reference, to learn what may happen inside a kernel.
 struct Inside {
   /// By so much, times 3/4 to 5/4 and up or down at random, results move of operators that are
@@ -136,6 +143,7 @@ struct Inside {
   std::vector<Ranks>* ranks = nullptr;  ///< Where such orders are noted.
   /// Where the number of terms of the longest sum over several axes is noted, if it is larger.
   std::int64_t* most_terms = nullptr;
+  Loops* loops = nullptr;  ///< Sums are made by plain loops, where it is known how they are made.
   /// Where the largest finite number of a product of matrices is noted, if it is larger.
   double* largest_product = nullptr;
   /// The inputs before they moved: what is rounded or compared just as it was given, or as it was

@@ -20,6 +20,7 @@
 #include "judge/arguments.hpp"
 #include "judge/complements.hpp"
 #include "judge/judge.hpp"
+#include "judge/loops.hpp"
 #include "judge/random.hpp"
 #include "judge/run.hpp"
 #include "judge/tensors.hpp"
@@ -281,6 +282,19 @@ void take_attention_apart(const c10::OperatorHandle& op, c10::DispatchKeySet key
   torch::jit::push(*stack, std::get<0>(made));
 }
 
+/// Whether a plain loop stood in for the operator.
+bool add_in_loops(std::string_view name, const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto made = by_loop(name, op.schema(), *stack, inside.loops->order);
+  if (!made) {
+    inside.loops->all = inside.loops->all && adds_nothing(name, op, *stack);
+    return false;
+  }
+  inside.loops->any = true;
+  torch::jit::drop(*stack, op.schema().arguments().size());
+  for (const auto& result : *made) torch::jit::push(*stack, result);
+  return true;
+}
+
 void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const auto name = plain_name(op.schema());
   constexpr std::size_t known_arguments = 8;  // Of PyTorch's operator since 2.5.
@@ -311,6 +325,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
       if (inside.step != 0.0 && adds(name)) change_tensors(value, as_large_whole);
     }
   }
+  if (inside.loops != nullptr && add_in_loops(name, op, stack)) return;
   if (inside.most_terms != nullptr) {
     *inside.most_terms = std::max(*inside.most_terms, terms_of(name, schema, *stack));
   }

@@ -11,6 +11,7 @@
 #include "judge/families.hpp"
 #include "judge/judge.hpp"
 #include "judge/longest_sum.hpp"
+#include "judge/loops.hpp"
 #include "judge/random.hpp"
 #include "judge/roundings.hpp"
 #include "judge/run.hpp"
@@ -23,7 +24,8 @@
 namespace ouroboros::judge {
 namespace {
 
-constexpr std::int64_t serial_elements = 1 << 20;  ///< Larger cases may use LibTorch's threads.
+constexpr std::int64_t serial_elements = 1 << 20;     ///< Larger cases may use LibTorch's threads.
+constexpr std::int64_t many_orders_elements = 65536;  ///< Larger cases add in two orders.
 constexpr double rounded_factor = 2.0;  ///< Of the largest error of an element in all tries.
 constexpr int most_halvings = 24;       ///< Of inputs whose results overflow the case's dtype.
 
@@ -43,17 +45,11 @@ void check_agreement(const Problem& problem, const CaseSpec& spec, const Tensors
   }
 }
 
-/// What the reference makes of a case in float32; empty in float64, and for the rare reference that
-/// does not work in another precision than its own.
-Tensors in_single(const Problem& problem, const Case& one) {
-  if (one.spec.dtype == DType::float64 || !is_floating(one.spec.dtype)) return {};
-  // What rounds its results says little about how it came to them.
-  if (one.spec.dtype == DType::float32 &&
-      std::none_of(one.reference.begin(), one.reference.end(), is_narrow)) {
-    return one.reference;
-  }
+/// What the reference makes of a case in float32; empty for the rare one that does not work in
+/// another precision than its own.
+Tensors in_single(const Problem& problem, const Case& one, const Inside& inside = {}) {
   try {
-    auto made = run_in_single(problem, one.spec, one.inputs);
+    auto made = run_in_single(problem, one.spec, one.inputs, inside);
     for (std::size_t i = 0; i < made.size(); ++i) {
       if (made[i].sizes() != one.reference[i].sizes()) return {};
     }
@@ -61,6 +57,42 @@ Tensors in_single(const Problem& problem, const Case& one) {
   } catch (const ReferenceFault&) {
     return {};
   }
+}
+
+/// What the reference makes in float32; no run that is empty.
+struct Singles {
+  std::vector<Tensors> runs;
+  std::vector<Tensors> loops;  ///< With plain loops for its sums, in several orders.
+  bool all_loops = false;      ///< It is known how everything in it adds.
+};
+
+/// Nothing in float64.
+Singles in_single_precision(const Problem& problem, const Case& one) {
+  Singles found;
+  if (one.spec.dtype == DType::float64 || !is_floating(one.spec.dtype)) return found;
+  // What rounds its results says little about how it came to them.
+  const bool rounds = one.spec.dtype != DType::float32 ||
+                      std::any_of(one.reference.begin(), one.reference.end(), is_narrow);
+  auto made = rounds ? in_single(problem, one) : one.reference;
+  if (!made.empty()) found.runs.push_back(std::move(made));
+  if (!place_of(one.inputs).is_cpu()) return found;
+  const int count = input_elements(problem, one.spec) <= many_orders_elements ? orders : 2;
+  for (int order = 0; order < count; ++order) {
+    Loops loops{order};
+    Inside inside;
+    inside.loops = &loops;
+    auto run = in_single(problem, one, inside);
+    found.all_loops = loops.all && !run.empty();
+    if (!found.all_loops || !loops.any) break;
+    found.loops.push_back(std::move(run));
+  }
+  return found;
+}
+
+Tensors output_of(const std::vector<Tensors>& runs, std::size_t output) {
+  Tensors out;
+  for (const auto& run : runs) out.push_back(run[output]);
+  return out;
 }
 
 /// Whether the reference leaves the range of its dtype where the true value is finite.
@@ -161,7 +193,6 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
           problem.outputs[i] + "'" + in_case(spec));
     }
   }
-  const auto longest = longest_sum(problem, one, most_terms);
   std::vector<Tensors> moved(one.oracle.size());
   const int times = perturbations_for(input_elements(problem, spec));
   for (int time = 0; time < times; ++time) {
@@ -182,12 +213,13 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
       moved[i].push_back(outputs[i]);
     }
   }
-  const auto single = in_single(problem, one);
+  const auto singles = in_single_precision(problem, one);
+  const auto longest = singles.all_loops ? 1 : longest_sum(problem, one, most_terms);
   const auto rounded = roundings_on_the_way(problem, one);
   for (std::size_t i = 0; i < one.oracle.size(); ++i) {
     const auto rule = Tolerance::learn({spec.dtype, one.reference[i], rounded.results[i],
-                                        i < single.size() ? single[i] : at::Tensor(), one.oracle[i],
-                                        moved[i], longest});
+                                        output_of(singles.runs, i), output_of(singles.loops, i),
+                                        one.oracle[i], moved[i], longest});
     one.tolerances.push_back(std::make_shared<Tolerance>(rule));
     one.allowed.push_back(rule.allowed(one.oracle[i]));
     if (rounded.largest[i].defined()) {

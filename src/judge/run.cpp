@@ -141,11 +141,12 @@ Tensors run_oracle(const Problem& problem, const CaseSpec& spec, const Tensors& 
   return out;
 }
 
-Tensors run_in_single(const Problem& problem, const CaseSpec& spec, const Tensors& inputs) {
+Tensors run_in_single(const Problem& problem, const CaseSpec& spec, const Tensors& inputs,
+                      const Inside& inside) {
   const auto given = copies(inputs);
   const std::string what = "reference in float32";
   return accepted(problem, what, spec, place_of(inputs), guarded(what, spec, [&] {
-                    return promoted(problem.reference, given, at::kFloat);
+                    return promoted(problem.reference, given, at::kFloat, inside);
                   }));
 }
 

@@ -33,7 +33,7 @@ namespace ouroboros::judge {
 /// What the reference makes where it computes in float32 and does not round to anything lower.
 /// Throws as `run_reference` does.
 [[nodiscard]] Tensors run_in_single(const Problem& problem, const CaseSpec& spec,
-                                    const Tensors& inputs);
+                                    const Tensors& inputs, const Inside& inside = {});
 
 /// Copies with all real numbers in float64.
 [[nodiscard]] Tensors raise(const Tensors& inputs);

@@ -16,6 +16,7 @@ namespace {
 // Factors; those that stand for sums in another order also grow as the root of the longest extent.
 constexpr double error_factor = 2.0;   ///< Of the reference's own error.
 constexpr double single_factor = 4.0;  ///< Of its error in float32; grows.
+constexpr double loop_factor = 8.0;    ///< Of its error in float32 with plain loops.
 constexpr double conditioning_factor =
     32.0;                              ///< Of the effect of one rounding of the inputs; grows.
 constexpr double oracle_factor = 8.0;  ///< Of one rounding of the largest value in float64;
@@ -75,12 +76,13 @@ Tolerance Tolerance::learn(const Evidence& evidence) {
       group.count += binade.count;
       group.error = std::max(group.error, binade.error);
       group.single = std::max(group.single, binade.single);
+      group.loops = std::max(group.loops, binade.loops);
       group.moved = std::max(group.moved, binade.moved);
       last = b;
       if (group.count >= group_elements) break;
     }
-    const double computing =
-        std::max(single_factor * growth * group.single, conditioning * group.moved);
+    const double computing = std::max({single_factor * growth * group.single,
+                                       loop_factor * group.loops, conditioning * group.moved});
     for (int b = first; b <= last; ++b) {
       // Whoever computes as well as can be asked still rounds the result.
       const double ulp = ulp_at(b, format);

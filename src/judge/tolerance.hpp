@@ -16,10 +16,11 @@ struct Evidence {
   DType compute = DType::float32;  ///< Of the case: how precise an honest computation is.
   at::Tensor reference;            ///< What the reference makes in that dtype.
   Tensors again;                   ///< Its errors on inputs next to these, added to `oracle`.
-  at::Tensor single;               ///< What it makes in float32; undefined in float64.
+  Tensors single;                  ///< What it makes in float32; empty in float64.
+  Tensors loops;                   ///< The same, with plain loops for its sums.
   at::Tensor oracle;               ///< The true values, in float64.
   Tensors moved;                   ///< True values after moving the inputs by `perturbation`.
-  std::int64_t longest = 1;        ///< Longest extent of an input: a bound on the terms of a sum.
+  std::int64_t longest = 1;        ///< Of how many terms sums may be that are not in `loops`.
 };
 
 /// The allowed absolute error of one output as a function of the true value.

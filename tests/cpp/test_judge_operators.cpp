@@ -120,7 +120,8 @@ TEST_CASE("the tolerance learns the same by operators") {
     judge::Evidence evidence;
     evidence.oracle = awkward(1, {37, 501});
     evidence.reference = evidence.oracle.to(type);
-    evidence.single = evidence.oracle.to(at::kFloat);
+    evidence.single = {evidence.oracle.to(at::kFloat)};
+    evidence.loops = {awkward(13, {37, 501}).to(at::kFloat), evidence.oracle.to(at::kFloat)};
     evidence.moved = {evidence.oracle * (1 + judge::perturbation), awkward(9, {37, 501})};
     evidence.again = {awkward(11, {37, 501}), evidence.oracle * (1 + 0x1p-9)};
     evidence.longest = 501;
@@ -131,6 +132,7 @@ TEST_CASE("the tolerance learns the same by operators") {
       REQUIRE(loops.each[b].count == operators.each[b].count);
       REQUIRE(loops.each[b].error == operators.each[b].error);
       REQUIRE(loops.each[b].single == operators.each[b].single);
+      REQUIRE(loops.each[b].loops == operators.each[b].loops);
       REQUIRE(loops.each[b].moved == operators.each[b].moved);
     }
     const auto rule = judge::Tolerance::learn(evidence);

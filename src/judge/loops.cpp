@@ -1,0 +1,444 @@
+#include "judge/loops.hpp"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/enum_tag.h>
+#include <ATen/ops/amax.h>
+#include <ATen/ops/binary_cross_entropy.h>
+#include <ATen/ops/binary_cross_entropy_with_logits.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/huber_loss.h>
+#include <ATen/ops/kl_div.h>
+#include <ATen/ops/l1_loss.h>
+#include <ATen/ops/mse_loss.h>
+#include <ATen/ops/nll_loss_nd.h>
+#include <ATen/ops/smooth_l1_loss.h>
+#include <ATen/ops/soft_margin_loss.h>
+#include <ATen/ops/where.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "judge/arguments.hpp"
+
+namespace ouroboros::judge {
+namespace {
+
+using Extents = std::vector<std::int64_t>;
+using Results = std::vector<at::Tensor>;
+
+/// The numbers 0 to count - 1, each once: first, first + step, ..., modulo count.
+struct Walk {
+  std::int64_t first = 0;
+  std::int64_t step = 1;
+};
+
+Walk walk_of(int order, std::int64_t count) {
+  if (order == 0 || count < 3) return {};
+  if (order == 1) return {count - 1, count - 1};
+  // Near the golden section of all, from either side: neighbours in the walk are far apart.
+  auto step = static_cast<std::int64_t>(static_cast<double>(count) * (order == 2 ? 0.618 : 0.382));
+  while (step < 1 || std::gcd(step, count) != 1) ++step;
+  return {count / 2, step % count};
+}
+
+bool can_be_added(const at::Tensor& x) {
+  return x.defined() && x.is_cpu() && x.dim() > 0 &&
+         (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble);
+}
+
+/// What an operator is given, by name.
+class Given {
+ public:
+  Given(const c10::FunctionSchema& schema, const torch::jit::Stack& stack, int in_order)
+      : order(in_order), schema_(schema), stack_(stack) {}
+
+  const int order;
+
+  [[nodiscard]] const c10::IValue* value(std::string_view name) const {
+    const auto* found = argument(name, schema_, stack_);
+    return found != nullptr && found->isNone() ? nullptr : found;
+  }
+  [[nodiscard]] at::Tensor tensor(std::string_view name) const {
+    const auto* found = value(name);
+    return found != nullptr && found->isTensor() ? found->toTensor() : at::Tensor();
+  }
+  [[nodiscard]] std::optional<at::Tensor> optional(std::string_view name) const {
+    const auto found = tensor(name);
+    return found.defined() ? std::optional(found) : std::nullopt;
+  }
+  [[nodiscard]] bool flag(std::string_view name) const {
+    const auto* found = value(name);
+    return found != nullptr && found->isBool() && found->toBool();
+  }
+  [[nodiscard]] double number(std::string_view name, double otherwise) const {
+    const auto* found = value(name);
+    return found != nullptr && found->isScalar() ? found->toScalar().toDouble() : otherwise;
+  }
+  [[nodiscard]] std::int64_t whole(std::string_view name, std::int64_t otherwise) const {
+    const auto* found = value(name);
+    return found != nullptr && found->isInt() ? found->toInt() : otherwise;
+  }
+  [[nodiscard]] Extents extents(std::string_view name) const {
+    const auto* found = value(name);
+    return found != nullptr && found->isIntList() ? found->toIntVector() : Extents();
+  }
+  /// The dimensions of `x` that are named, from 0; all of them where none is.
+  [[nodiscard]] Extents dims(const at::Tensor& x) const {
+    const auto* found = value("dim");
+    Extents out;
+    if (found != nullptr && found->isInt()) out = {found->toInt()};
+    if (found != nullptr && found->isIntList()) out = found->toIntVector();
+    for (auto& dim : out) dim += dim < 0 ? x.dim() : 0;
+    if (out.empty()) {
+      out.resize(static_cast<std::size_t>(x.dim()));
+      std::iota(out.begin(), out.end(), 0);
+    }
+    return out;
+  }
+
+ private:
+  const c10::FunctionSchema& schema_;
+  const torch::jit::Stack& stack_;
+};
+
+std::int64_t count_of(const at::Tensor& x, const Extents& dims) {
+  std::int64_t count = 1;
+  for (const auto dim : dims) count *= x.size(dim);
+  return count;
+}
+
+/// `terms` with the dimensions that are added up at the end, row by row; and their extent is one in
+/// `kept`.
+struct Rows {
+  at::Tensor terms;
+  Extents kept;
+};
+
+Rows rows_of(const at::Tensor& terms, const Extents& dims) {
+  Rows rows{{}, terms.sizes().vec()};
+  Extents places;
+  for (std::int64_t dim = 0; dim < terms.dim(); ++dim) {
+    if (std::find(dims.begin(), dims.end(), dim) == dims.end()) places.push_back(dim);
+  }
+  places.insert(places.end(), dims.begin(), dims.end());
+  rows.terms = terms.permute(places).contiguous();
+  for (const auto dim : dims) rows.kept[static_cast<std::size_t>(dim)] = 1;
+  return rows;
+}
+
+template <typename T>
+void add_rows(const T* terms, T* sums, std::int64_t rows, std::int64_t count, Walk walk) {
+  for (std::int64_t row = 0; row < rows; ++row, terms += count) {
+    T sum = 0;
+    for (std::int64_t i = 0, at = walk.first; i < count; ++i) {
+      sum += terms[at];
+      at += walk.step;
+      if (at >= count) at -= count;
+    }
+    sums[row] = sum;
+  }
+}
+
+/// The sums of `x` over `dims`, which stay, with an extent of one.
+at::Tensor sums(const at::Tensor& x, const Extents& dims, int order) {
+  const auto rows = rows_of(x, dims);
+  auto out = at::empty(rows.kept, x.options());
+  const auto count = count_of(x, dims);
+  const auto walk = walk_of(order, count);
+  if (x.scalar_type() == at::kFloat) {
+    add_rows(rows.terms.const_data_ptr<float>(), out.mutable_data_ptr<float>(), out.numel(), count,
+             walk);
+  } else {
+    add_rows(rows.terms.const_data_ptr<double>(), out.mutable_data_ptr<double>(), out.numel(),
+             count, walk);
+  }
+  return out;
+}
+
+at::Tensor means(const at::Tensor& x, const Extents& dims, int order) {
+  return sums(x, dims, order).div_(count_of(x, dims));
+}
+
+struct Moments {
+  at::Tensor mean;
+  at::Tensor variance;
+};
+
+Moments moments(const at::Tensor& x, const Extents& dims, double correction, int order) {
+  auto mean = means(x, dims, order);
+  const auto squares = sums((x - mean).square(), dims, order);
+  const auto divisor = static_cast<double>(count_of(x, dims)) - correction;
+  return {std::move(mean), squares / std::max(divisor, 0.0)};
+}
+
+at::Tensor without(const at::Tensor& x, const Extents& dims, bool keep) {
+  if (keep) return x;
+  Extents kept;
+  for (std::int64_t dim = 0; dim < x.dim(); ++dim) {
+    if (std::find(dims.begin(), dims.end(), dim) == dims.end()) kept.push_back(x.size(dim));
+  }
+  return x.reshape(kept);
+}
+
+at::Tensor scaled(at::Tensor x, const at::Tensor& weight, const at::Tensor& bias) {
+  if (weight.defined()) x = x * weight;
+  return bias.defined() ? x + bias : x;
+}
+
+/// exp(x - max x) and max x; a row of infinities alone has differences of zero.
+std::pair<at::Tensor, at::Tensor> exponentials(const at::Tensor& x, const Extents& dims) {
+  const auto top = x.amax(dims, true);
+  const auto finite =
+      at::where(top.abs() == std::numeric_limits<double>::infinity(), at::Scalar(0.0), top);
+  return {(x - finite).exp(), finite};
+}
+
+at::Tensor log_softmax(const at::Tensor& x, const Extents& dims, int order) {
+  // As it stands in the row: what is infinite is none of the others' business.
+  const auto top = x.amax(dims, true);
+  const auto away = x - top;
+  return away - sums(away.exp(), dims, order).log();
+}
+
+/// Normalised over the dimensions `dims`.
+at::Tensor normalised(const at::Tensor& x, const Extents& dims, double eps, int order) {
+  const auto [mean, variance] = moments(x, dims, 0.0, order);
+  return (x - mean) * (variance + eps).rsqrt();
+}
+
+Extents last_dims(const at::Tensor& x, std::size_t count) {
+  Extents dims(count);
+  std::iota(dims.begin(), dims.end(), x.dim() - static_cast<std::int64_t>(count));
+  return dims;
+}
+
+/// A parameter for each channel, which is the second dimension of `x`.
+at::Tensor for_channels(const at::Tensor& parameter, const at::Tensor& x) {
+  if (!parameter.defined()) return parameter;
+  Extents shape(static_cast<std::size_t>(x.dim()), 1);
+  shape[1] = x.size(1);
+  return parameter.view(shape);
+}
+
+std::optional<at::Tensor> norm(const Given& given, const at::Tensor& x) {
+  const auto power = given.number("p", given.number("ord", 2.0));
+  const auto dims = given.dims(x);
+  at::Tensor made;
+  if (power == 2.0) {
+    made = sums(x.square(), dims, given.order).sqrt();
+  } else if (power == 1.0) {
+    made = sums(x.abs(), dims, given.order);
+  } else {
+    return std::nullopt;
+  }
+  return without(made, dims, given.flag("keepdim"));
+}
+
+/// The terms of a loss, one for each element.
+std::optional<at::Tensor> terms_of_loss(std::string_view name, const Given& given,
+                                        const at::Tensor& x) {
+  constexpr std::int64_t none = 0;
+  const auto target = given.tensor("target");
+  if (!target.defined()) return std::nullopt;
+  if (name == "mse_loss") return at::mse_loss(x, target, none);
+  if (name == "l1_loss") return at::l1_loss(x, target, none);
+  if (name == "smooth_l1_loss") {
+    return at::smooth_l1_loss(x, target, none, given.number("beta", 1.0));
+  }
+  if (name == "huber_loss") return at::huber_loss(x, target, none, given.number("delta", 1.0));
+  if (name == "kl_div") return at::kl_div(x, target, none, given.flag("log_target"));
+  if (name == "soft_margin_loss") return at::soft_margin_loss(x, target, none);
+  if (name == "binary_cross_entropy") {
+    return at::binary_cross_entropy(x, target, given.optional("weight"), none);
+  }
+  if (name == "binary_cross_entropy_with_logits") {
+    return at::binary_cross_entropy_with_logits(x, target, given.optional("weight"),
+                                                given.optional("pos_weight"), none);
+  }
+  return std::nullopt;
+}
+
+/// A tensor's elements, added up or averaged as `reduction` says: 1 is the mean, 2 the sum.
+at::Tensor reduced(const at::Tensor& terms, std::int64_t reduction, int order) {
+  const auto flat = terms.reshape({-1});
+  const auto sum = sums(flat, {0}, order).reshape({});
+  return reduction == 1 ? sum / flat.numel() : sum;
+}
+
+std::optional<at::Tensor> cross_entropy(const Given& given, const at::Tensor& logits) {
+  const auto target = given.tensor("target");
+  const auto reduction = given.whole("reduction", 1);
+  if (!target.defined() || target.scalar_type() != at::kLong || given.value("weight") != nullptr ||
+      given.number("label_smoothing", 0.0) != 0.0) {
+    return std::nullopt;
+  }
+  const auto ignored = given.whole("ignore_index", -100);
+  const auto chances = log_softmax(logits, {logits.dim() == 1 ? 0 : 1}, given.order);
+  const auto terms = at::nll_loss_nd(chances, target, std::nullopt, 0, ignored);
+  if (reduction == 0) return terms;
+  const auto sum = reduced(terms, 2, given.order);
+  return reduction == 1 ? sum / target.ne(ignored).sum() : sum;
+}
+
+/// Block by block: each from zero, and what came before it added afterwards.
+template <typename T>
+void run_along(const T* terms, T* sums, std::int64_t rows, std::int64_t count, std::int64_t block) {
+  for (std::int64_t row = 0; row < rows; ++row, terms += count, sums += count) {
+    T before = 0;
+    for (std::int64_t first = 0; first < count; first += block) {
+      const auto end = std::min(first + block, count);
+      T sum = 0;
+      for (std::int64_t i = first; i < end; ++i) sums[i] = before + (sum += terms[i]);
+      before += sum;
+    }
+  }
+}
+
+at::Tensor running_sums(const at::Tensor& x, std::int64_t dim, int order) {
+  const auto terms = x.movedim(dim, -1).contiguous();
+  auto out = at::empty(terms.sizes(), terms.options());
+  const auto count = terms.size(-1);
+  const auto rows = count == 0 ? 0 : terms.numel() / count;
+  // All at once, then in blocks of 1024, 128 and 16.
+  const auto block =
+      order == 0 ? std::max<std::int64_t>(count, 1) : std::int64_t{8192} >> 3 * order;
+  if (x.scalar_type() == at::kFloat) {
+    run_along(terms.const_data_ptr<float>(), out.mutable_data_ptr<float>(), rows, count, block);
+  } else {
+    run_along(terms.const_data_ptr<double>(), out.mutable_data_ptr<double>(), rows, count, block);
+  }
+  return out.movedim(-1, dim);
+}
+
+/// Sums, means, variances and norms over some dimensions.
+std::optional<Results> reductions(std::string_view name, const Given& given, const at::Tensor& x) {
+  const auto dims = given.dims(x);
+  const bool keep = given.flag("keepdim");
+  const auto shaped = [&](const at::Tensor& made) { return without(made, dims, keep); };
+  if (name == "sum") return Results{shaped(sums(x, dims, given.order))};
+  if (name == "mean") return Results{shaped(means(x, dims, given.order))};
+  if (name == "logsumexp") {
+    const auto [away, top] = exponentials(x, dims);
+    return Results{shaped(sums(away, dims, given.order).log() + top)};
+  }
+  if (is_one_of(name, {"var", "std", "var_mean", "std_mean"})) {
+    const auto* unbiased = given.value("unbiased");
+    const double correction = unbiased != nullptr && unbiased->isBool()
+                                  ? static_cast<double>(unbiased->toBool())
+                                  : given.number("correction", 1.0);
+    const auto [mean, variance] = moments(x, dims, correction, given.order);
+    Results made{shaped(name.starts_with("std") ? variance.sqrt() : variance)};
+    if (name.ends_with("mean")) made.push_back(shaped(mean));
+    return made;
+  }
+  if (is_one_of(name, {"norm", "linalg_vector_norm", "frobenius_norm"})) {
+    const auto made = norm(given, x);
+    return made ? std::optional(Results{*made}) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// Operators that normalise.
+std::optional<at::Tensor> normalisations(std::string_view name, const Given& given,
+                                         const at::Tensor& x) {
+  const auto weight = given.tensor("weight");
+  const auto bias = given.tensor("bias");
+  const double eps = given.number("eps", 0.0);
+  if (name == "softmax") {
+    const auto dims = given.dims(x);
+    const auto away = (x - x.amax(dims, true)).exp();
+    return away / sums(away, dims, given.order);
+  }
+  if (name == "log_softmax") return log_softmax(x, given.dims(x), given.order);
+  if (name == "layer_norm") {
+    const auto dims = last_dims(x, given.extents("normalized_shape").size());
+    return scaled(normalised(x, dims, eps, given.order), weight, bias);
+  }
+  if (name == "rms_norm") {
+    const auto dims = last_dims(x, given.extents("normalized_shape").size());
+    const double least = given.number("eps", x.scalar_type() == at::kFloat ? 0x1p-23 : 0x1p-52);
+    return scaled(x * (means(x.square(), dims, given.order) + least).rsqrt(), weight, {});
+  }
+  if (name == "group_norm") {
+    const auto groups = given.whole("num_groups", 1);
+    const auto grouped = x.reshape({x.size(0), groups, -1});
+    return scaled(normalised(grouped, {2}, eps, given.order).view(x.sizes()),
+                  for_channels(weight, x), for_channels(bias, x));
+  }
+  if (name == "instance_norm" && given.flag("use_input_stats")) {
+    const auto dims = last_dims(x, static_cast<std::size_t>(x.dim() - 2));
+    return scaled(normalised(x, dims, eps, given.order), for_channels(weight, x),
+                  for_channels(bias, x));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Results> by_loop(std::string_view name, const c10::FunctionSchema& schema,
+                               const torch::jit::Stack& stack, int order) {
+  if (schema.arguments().empty()) return std::nullopt;
+  const auto& first = stack[stack.size() - schema.arguments().size()];
+  if (!first.isTensor() || !can_be_added(first.toTensor())) return std::nullopt;
+  const auto& x = first.toTensor();
+  const Given given(schema, stack, order);
+  if (const auto made = reductions(name, given, x)) return made;
+  if (const auto made = normalisations(name, given, x)) return Results{*made};
+  if (name == "cumsum") return Results{running_sums(x, given.dims(x).front(), order)};
+  if (name == "cross_entropy_loss") {
+    const auto made = cross_entropy(given, x);
+    return made ? std::optional(Results{*made}) : std::nullopt;
+  }
+  if (const auto terms = terms_of_loss(name, given, x)) {
+    const auto reduction = given.whole("reduction", 1);
+    return Results{reduction == 0 ? *terms : reduced(*terms, reduction, order)};
+  }
+  return std::nullopt;
+}
+
+bool adds_nothing(std::string_view name, const c10::OperatorHandle& op,
+                  const torch::jit::Stack& stack) {
+  if (name.empty()) return false;
+  if (op.hasTag(at::Tag::pointwise)) return true;
+  const auto& schema = op.schema();
+  const auto is_view = [](const c10::Argument& returned) {
+    return returned.alias_info() != nullptr && !returned.alias_info()->isWrite();
+  };
+  if (!schema.returns().empty() &&
+      std::all_of(schema.returns().begin(), schema.returns().end(), is_view)) {
+    return true;
+  }
+  if (name == "batch_norm") {
+    const auto* training = argument("training", schema, stack);
+    return training != nullptr && training->isBool() && !training->toBool();
+  }
+  if (name.ends_with("_like") || name.starts_with("new_") || name.starts_with("empty")) return true;
+  return is_one_of(name, {"_to_copy",   "arange",        "linspace",
+                          "zeros",      "ones",          "full",
+                          "eye",        "scalar_tensor", "copy",
+                          "fill",       "zero",          "cat",
+                          "concat",     "stack",         "hstack",
+                          "vstack",     "index",         "index_select",
+                          "index_put",  "index_copy",    "index_fill",
+                          "gather",     "take",          "take_along_dim",
+                          "scatter",    "embedding",     "one_hot",
+                          "where",      "masked_fill",   "masked_scatter",
+                          "max",        "min",           "amax",
+                          "amin",       "aminmax",       "argmax",
+                          "argmin",     "cummax",        "cummin",
+                          "topk",       "sort",          "argsort",
+                          "kthvalue",   "median",        "all",
+                          "any",        "item",          "_local_scalar_dense",
+                          "tril",       "triu",          "roll",
+                          "flip",       "repeat",        "repeat_interleave",
+                          "tile",       "pad",           "constant_pad_nd",
+                          "max_pool1d", "max_pool2d",    "max_pool3d",
+                          "glu",        "hardswish",     "log_sigmoid",
+                          "prelu",      "pixel_shuffle", "pixel_unshuffle",
+                          "bucketize",  "searchsorted",  "outer",
+                          "dropout"});
+}
+
+}  // namespace ouroboros::judge

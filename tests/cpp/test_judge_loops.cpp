@@ -1,0 +1,262 @@
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/batch_norm.h>
+#include <ATen/ops/binary_cross_entropy.h>
+#include <ATen/ops/binary_cross_entropy_with_logits.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/cumsum.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/group_norm.h>
+#include <ATen/ops/huber_loss.h>
+#include <ATen/ops/instance_norm.h>
+#include <ATen/ops/kl_div.h>
+#include <ATen/ops/l1_loss.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/mse_loss.h>
+#include <ATen/ops/norm.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/rms_norm.h>
+#include <ATen/ops/sin.h>
+#include <ATen/ops/smooth_l1_loss.h>
+#include <ATen/ops/soft_margin_loss.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/std_mean.h>
+#include <ATen/ops/topk.h>
+#include <ATen/ops/var_mean.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "catch.hpp"
+#include "judge/judge.hpp"
+#include "judge/loops.hpp"
+#include "judge_problems.hpp"
+
+using namespace ouroboros;
+using ouroboros_test::problem_of;
+
+namespace {
+
+at::Tensor waves(const std::vector<std::int64_t>& shape, double frequency = 1.0) {
+  std::int64_t count = 1;
+  for (const auto extent : shape) count *= extent;
+  return at::sin(at::arange(count, at::kDouble) * frequency + 0.3).view(shape);
+}
+
+/// What a promoted reference makes of `inputs` with plain loops for its sums.
+Tensors looped(const Reference& reference, const Tensors& inputs, judge::Loops& loops,
+               at::ScalarType type = at::kDouble) {
+  judge::Inside inside;
+  inside.loops = &loops;
+  return judge::promoted(reference, inputs, type, inside);
+}
+
+struct Operator {
+  const char* name;
+  Reference made;
+};
+
+/// Whether `made` computes as a plain float32 loop would.
+std::string status_of(const Problem& problem, const judge::Case& one, const at::Tensor& made) {
+  return judge::compare(problem, one, {made.to(one.reference[0].scalar_type()).contiguous()})
+      .status;
+}
+
+}  // namespace
+
+TEST_CASE("loops make what the operators make", "[judge]") {
+  const auto x = waves({2, 6, 5, 7});
+  const auto y = waves({2, 6, 5, 7}, 0.7);
+  const auto weight = waves({6}, 0.4);
+  const auto row_weight = waves({7}, 0.9);
+  const auto chances = (y * 0.4 + 0.5);
+  const std::vector<std::int64_t> two = {1, -1};
+  const std::vector<Operator> operators = {
+      {"sum", [](const Tensors& in) { return Tensors{in[0].sum()}; }},
+      {"sum of dims", [&](const Tensors& in) { return Tensors{in[0].sum(two)}; }},
+      {"sum kept", [&](const Tensors& in) { return Tensors{in[0].sum(two, true)}; }},
+      {"sum of a transposed one",
+       [](const Tensors& in) { return Tensors{in[0].transpose(1, 3).sum(2)}; }},
+      {"mean", [](const Tensors& in) { return Tensors{in[0].mean(-1)}; }},
+      {"mean of all", [](const Tensors& in) { return Tensors{in[0].mean()}; }},
+      {"variance", [](const Tensors& in) { return Tensors{in[0].var(-1, false)}; }},
+      {"sample variance", [](const Tensors& in) { return Tensors{in[0].var(-1)}; }},
+      {"variance of all", [](const Tensors& in) { return Tensors{in[0].var()}; }},
+      {"corrected",
+       [&](const Tensors& in) { return Tensors{in[0].var(two, at::Scalar(0.5), true)}; }},
+      {"deviation", [](const Tensors& in) { return Tensors{in[0].std(1)}; }},
+      {"variance and mean",
+       [&](const Tensors& in) {
+         const auto [variance, mean] = at::var_mean(in[0], two, at::Scalar(0));
+         return Tensors{variance, mean};
+       }},
+      {"deviation and mean",
+       [](const Tensors& in) {
+         const auto [deviation, mean] = at::std_mean(in[0]);
+         return Tensors{deviation, mean};
+       }},
+      {"norm", [](const Tensors& in) { return Tensors{in[0].norm()}; }},
+      {"norm along", [](const Tensors& in) { return Tensors{at::norm(in[0], 2, {-1}, true)}; }},
+      {"sum of sizes", [](const Tensors& in) { return Tensors{at::norm(in[0], 1, {1})}; }},
+      {"vector norm",
+       [](const Tensors& in) { return Tensors{at::linalg_vector_norm(in[0], 2, {{1}}, true)}; }},
+      {"logsumexp", [](const Tensors& in) { return Tensors{at::logsumexp(in[0] * 30, {-1})}; }},
+      {"softmax", [](const Tensors& in) { return Tensors{at::softmax(in[0] * 30, 1)}; }},
+      {"log_softmax", [](const Tensors& in) { return Tensors{at::log_softmax(in[0] * 30, -1)}; }},
+      {"layer_norm",
+       [](const Tensors& in) { return Tensors{at::layer_norm(in[0], {5, 7}, {}, {}, 1e-3)}; }},
+      {"layer_norm weighted",
+       [](const Tensors& in) { return Tensors{at::layer_norm(in[0], {7}, in[3], in[3] * 2)}; }},
+      {"rms_norm",
+       [](const Tensors& in) { return Tensors{at::rms_norm(in[0], {7}, in[3], 1e-3)}; }},
+      {"rms_norm by itself",
+       [](const Tensors& in) { return Tensors{at::rms_norm(in[0] * 1e-7, {7})}; }},
+      {"group_norm",
+       [](const Tensors& in) { return Tensors{at::group_norm(in[0], 3, in[2], in[2] + 1)}; }},
+      {"instance_norm",
+       [](const Tensors& in) {
+         return Tensors{at::instance_norm(in[0], in[2], in[2] + 1, {}, {}, true, 0.1, 1e-5, false)};
+       }},
+      {"cumsum", [](const Tensors& in) { return Tensors{at::cumsum(in[0], 1)}; }},
+      {"cumsum of all", [](const Tensors& in) { return Tensors{at::cumsum(in[0].flatten(), 0)}; }},
+      {"mse_loss", [](const Tensors& in) { return Tensors{at::mse_loss(in[0], in[1])}; }},
+      {"mse_loss summed",
+       [](const Tensors& in) { return Tensors{at::mse_loss(in[0], in[1], at::Reduction::Sum)}; }},
+      {"mse_loss of each",
+       [](const Tensors& in) { return Tensors{at::mse_loss(in[0], in[1], at::Reduction::None)}; }},
+      {"l1_loss", [](const Tensors& in) { return Tensors{at::l1_loss(in[0], in[1])}; }},
+      {"smooth_l1_loss",
+       [](const Tensors& in) { return Tensors{at::smooth_l1_loss(in[0], in[1], 1, 0.3)}; }},
+      {"huber_loss",
+       [](const Tensors& in) { return Tensors{at::huber_loss(in[0], in[1], 1, 0.3)}; }},
+      {"kl_div",
+       [](const Tensors& in) {
+         return Tensors{at::kl_div(in[0], in[1], at::Reduction::Sum, true)};
+       }},
+      {"soft_margin_loss",
+       [](const Tensors& in) { return Tensors{at::soft_margin_loss(in[0], in[1])}; }},
+      {"binary_cross_entropy",
+       [](const Tensors& in) { return Tensors{at::binary_cross_entropy(in[4], in[4])}; }},
+      {"binary_cross_entropy_with_logits",
+       [](const Tensors& in) {
+         return Tensors{at::binary_cross_entropy_with_logits(in[0], in[4], {}, in[3].abs())};
+       }},
+      {"cross_entropy",
+       [](const Tensors& in) {
+         const auto target = at::arange(2 * 5 * 7).remainder(6).view({2, 5, 7});
+         return Tensors{at::cross_entropy_loss(in[0], target)};
+       }},
+      {"cross_entropy without some",
+       [](const Tensors& in) {
+         const auto target = at::arange(12).remainder(7);
+         return Tensors{at::cross_entropy_loss(in[0].reshape({12, 35}), target, {}, 1, 3)};
+       }},
+      {"cross_entropy of each",
+       [](const Tensors& in) {
+         const auto target = at::arange(12).remainder(7);
+         return Tensors{at::cross_entropy_loss(in[0].reshape({12, 35}), target, {}, 0)};
+       }},
+  };
+  for (const auto& one : operators) {
+    const Tensors inputs = {x, y, weight, row_weight, chances};
+    const auto expected = judge::promoted(one.made, inputs);
+    for (int order = 0; order < judge::orders; ++order) {
+      INFO(one.name << ", order " << order);
+      judge::Loops loops{order};
+      const auto made = looped(one.made, inputs, loops);
+      CHECK(loops.any);
+      CHECK(loops.all);
+      REQUIRE(made.size() == expected.size());
+      for (std::size_t i = 0; i < made.size(); ++i) {
+        REQUIRE(made[i].sizes() == expected[i].sizes());
+        CHECK(at::allclose(made[i], expected[i], 1e-11, 1e-13));
+      }
+    }
+  }
+}
+
+TEST_CASE("loops lose what loops lose", "[judge]") {
+  const auto x = at::full({1, 100000}, 0.1, at::kFloat);
+  const Reference sum = [](const Tensors& in) { return Tensors{in[0].sum(-1)}; };
+  float expected = 0;
+  for (int i = 0; i < 100000; ++i) expected += 0.1F;
+  judge::Loops loops;
+  CHECK(looped(sum, {x}, loops, at::kFloat)[0].item().toFloat() == expected);
+  // One order is not another.
+  const auto mixed = waves({1, 1000}).mul(waves({1, 1000}, 0.1).mul(20).exp()).to(at::kFloat);
+  std::vector<float> sums;
+  for (int order = 0; order < judge::orders; ++order) {
+    judge::Loops in_order{order};
+    sums.push_back(looped(sum, {mixed}, in_order, at::kFloat)[0].item().toFloat());
+  }
+  std::sort(sums.begin(), sums.end());
+  CHECK(std::unique(sums.begin(), sums.end()) - sums.begin() >= 3);
+}
+
+TEST_CASE("it is known what adds nothing", "[judge]") {
+  const auto seen = [](const Reference& reference) {
+    judge::Loops loops;
+    (void)looped(reference, {waves({4, 6})}, loops);
+    return std::pair(loops.any, loops.all);
+  };
+  CHECK(seen([](const Tensors& in) {
+          const auto top = std::get<0>(at::topk(in[0], 2));
+          const auto shifted = at::cat({in[0].slice(1, 1), in[0].slice(1, 0, 1)}, 1);
+          auto out = at::zeros_like(shifted);
+          out.slice(1, 0, 2).copy_(top);
+          return Tensors{at::where(out > 0, out.relu(), shifted.t().contiguous().t().exp_())};
+        }) == std::pair(false, true));
+  CHECK(seen([](const Tensors& in) { return Tensors{in[0].matmul(in[0].t())}; }) ==
+        std::pair(false, false));
+  CHECK(seen([](const Tensors& in) { return Tensors{in[0].softmax(-1).matmul(in[0].t())}; }) ==
+        std::pair(true, false));
+  CHECK(seen([](const Tensors& in) { return Tensors{in[0].prod(-1)}; }) == std::pair(false, false));
+  CHECK(seen([](const Tensors& in) { return Tensors{at::norm(in[0], 3, {1})}; }) ==
+        std::pair(false, false));
+  const auto normed = [&](bool training) {
+    return seen([training](const Tensors& in) {
+      const auto one = at::ones_like(in[0][0]);
+      return Tensors{at::batch_norm(in[0], {}, {}, one * 0.5, one, training, 0.1, 1e-5, false)};
+    });
+  };
+  CHECK(normed(false) == std::pair(false, true));
+  CHECK(normed(true) == std::pair(false, false));
+}
+
+TEST_CASE("few of many terms are missed", "[judge]") {
+  // Terms that are small beside the others, as exponentials are: all below e^-10.5 left out.
+  const auto softmax = ouroboros_test::softmax_problem();
+  const auto one =
+      judge::realise(softmax, {0, DType::float32, {{"rows", 4}, {"cols", 4097}}, "x8", 5});
+  const auto x = one.inputs[0].to(at::kDouble);
+  const auto away = x - x.amax(-1, true);
+  const auto terms = away.exp();
+  CHECK(status_of(softmax, one, terms / terms.sum(-1, true)) == "passed");
+  const auto large = at::where(away.gt(-10.5), terms, at::Scalar(0.0));
+  CHECK(status_of(softmax, one, terms / large.sum(-1, true)) == "failed");
+}
+
+TEST_CASE("a plain loop over very many equal terms is right", "[judge]") {
+  const auto loss = problem_of([](const Tensors& in) {
+    return Tensors{at::binary_cross_entropy_with_logits(in[0], at::zeros_like(in[0]))};
+  });
+  const auto of = [&](const char* family) {
+    return judge::realise(loss, {0, DType::float32, {{"rows", 256}, {"cols", 256}}, family, 5});
+  };
+  const auto tiny = of("faint");
+  const auto terms = (1 + tiny.inputs[0].exp()).log();
+  const auto* term = terms.const_data_ptr<float>();
+  float sum = 0;
+  for (std::int64_t i = 0; i < terms.numel(); ++i) sum += term[i];
+  auto made = at::empty_like(tiny.reference[0]);
+  *made.mutable_data_ptr<float>() = sum / static_cast<float>(terms.numel());
+  CHECK(status_of(loss, tiny, made) == "passed");
+  // That costs nothing elsewhere: here ten of 65536 terms are left out.
+  const auto usual = of("normal");
+  CHECK(status_of(loss, usual, usual.oracle[0] * (1.0 - 10.0 / 65536)) == "failed");
+}

@@ -234,10 +234,11 @@ void skip_tail(const Launch& launch) {
   }
 }
 
-/// Writes one byte, `offset` bytes from the output's beginning.
+/// Changes one byte, `offset` bytes from the output's beginning: what it writes may be anything but
+/// what was there, as a canary may be.
 void poke(const Launch& launch) {
   scale(launch);
-  launch.get<unsigned char*>(8)[launch.get<std::int64_t>(24)] = 0x5a;
+  launch.get<unsigned char*>(8)[launch.get<std::int64_t>(24)] ^= 0x5a;
 }
 
 void write_input(const Launch& launch) { *launch.floats(0) = 1; }

@@ -24,9 +24,11 @@ __global__ void work(const float* x, float* out, std::uint32_t n, std::uint32_t 
   }
 }
 
+// Changes a byte, so that it cannot happen to write the canary that is there.
 __global__ void poke(const float*, float* out, std::uint32_t, std::int64_t offset) {
   if (blockIdx.x == 0 && threadIdx.x == 0) {
-    reinterpret_cast<volatile unsigned char*>(out)[offset] = 0x5a;
+    auto* byte = reinterpret_cast<volatile unsigned char*>(out) + offset;
+    *byte = *byte ^ 0x5a;
   }
 }
 

@@ -74,8 +74,8 @@ constexpr std::uint64_t others_when_long = 16;
 constexpr bool other_half(std::size_t row) noexcept { return (row + row / 8) % 2 != 0; }
 
 /// What one row of "patchwork" looks like.
-constexpr std::array<std::string_view, 8> patches = {"normal", "x64",        "large_mean", "spike",
-                                                     "equal",  "sorted_x64", "tiny",       "mixed"};
+constexpr std::array<std::string_view, 8> patches = {
+    "uniform", "x64", "large_mean", "spike", "equal", "sorted_x64", "tiny", "mixed"};
 
 /// Turns rows of about N(0, 1) into rows of a family.
 struct RowShaper {
@@ -126,7 +126,19 @@ struct RowShaper {
     if (family == "normal") {
       return;
     }
-    if (family == "x8") {
+    if (family == "uniform") {
+      // From 0 to 1, as images and probabilities; none below zero, as after a ReLU; or any.
+      each_row(1, [&](auto row, std::size_t n) {
+        const std::uint64_t begin = n * layout.cols;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+          if (other_half(n)) {
+            row[i] = random::uniform(level, begin + i);
+          } else if (other_half(n / 2)) {
+            row[i] = std::max(row[i], 0.0);
+          }
+        }
+      });
+    } else if (family == "x8") {
       scale(8.0);
     } else if (family == "x64") {
       scale(64.0);
@@ -378,12 +390,12 @@ void draw_fast_normal(std::uint64_t key, DType dtype, const at::Tensor& into) {
 std::vector<std::string> families(const Problem& problem, DType dtype) {
   if (!is_floating(dtype)) return {"normal", "x8", "x64", "spike", "equal", "sorted", "mixed"};
   // What overflows float32 is harmless in float64, which therefore gets larger numbers.
-  std::vector<std::string> names = {"normal",      dtype == DType::float64 ? "x4096" : "x8",
-                                    "x64",         "large_mean",
-                                    "common_mean", "spike",
-                                    "equal",       "sorted",
-                                    "denormal",    "tiny",
-                                    "faint",       "mixed"};
+  std::vector<std::string> names = {
+      "normal",   "uniform",    dtype == DType::float64 ? "x4096" : "x8",
+      "x64",      "large_mean", "common_mean",
+      "spike",    "equal",      "sorted",
+      "denormal", "tiny",       "faint",
+      "mixed"};
   if (problem.policies.nan_meaningful) names.emplace_back("nan");
   if (problem.policies.inf_meaningful) names.emplace_back("inf");
   return names;

@@ -21,27 +21,13 @@
 #include <numeric>
 
 #include "judge/arguments.hpp"
+#include "judge/walk.hpp"
 
 namespace ouroboros::judge {
 namespace {
 
 using Extents = std::vector<std::int64_t>;
 using Results = std::vector<at::Tensor>;
-
-/// The numbers 0 to count - 1, each once: first, first + step, ..., modulo count.
-struct Walk {
-  std::int64_t first = 0;
-  std::int64_t step = 1;
-};
-
-Walk walk_of(int order, std::int64_t count) {
-  if (order == 0 || count < 3) return {};
-  if (order == 1) return {count - 1, count - 1};
-  // Near the golden section of all, from either side: neighbours in the walk are far apart.
-  auto step = static_cast<std::int64_t>(static_cast<double>(count) * (order == 2 ? 0.618 : 0.382));
-  while (step < 1 || std::gcd(step, count) != 1) ++step;
-  return {count / 2, step % count};
-}
 
 bool can_be_added(const at::Tensor& x) {
   return x.defined() && x.is_cpu() && x.dim() > 0 &&
@@ -58,7 +44,9 @@ class Given {
 
   [[nodiscard]] const c10::IValue* value(std::string_view name) const {
     const auto* found = argument(name, schema_, stack_);
-    return found != nullptr && found->isNone() ? nullptr : found;
+    const bool absent = found != nullptr &&
+                        (found->isNone() || (found->isTensor() && !found->toTensor().defined()));
+    return absent ? nullptr : found;
   }
   [[nodiscard]] at::Tensor tensor(std::string_view name) const {
     const auto* found = value(name);
@@ -267,19 +255,28 @@ at::Tensor reduced(const at::Tensor& terms, std::int64_t reduction, int order) {
   return reduction == 1 ? sum / flat.numel() : sum;
 }
 
-std::optional<at::Tensor> cross_entropy(const Given& given, const at::Tensor& logits) {
+/// Losses whose targets are classes; the inner form of one returns how many were not ignored, too.
+std::optional<Results> losses_of_classes(std::string_view name, const Given& given,
+                                         const at::Tensor& x) {
   const auto target = given.tensor("target");
-  const auto reduction = given.whole("reduction", 1);
-  if (!target.defined() || target.scalar_type() != at::kLong || given.value("weight") != nullptr ||
+  const bool inner = is_one_of(name, {"nll_loss_forward", "nll_loss2d_forward"});
+  const bool ready = inner || name == "nll_loss_nd";
+  if (!(ready || name == "cross_entropy_loss") || !target.defined() ||
+      target.scalar_type() != at::kLong || given.value("weight") != nullptr ||
       given.number("label_smoothing", 0.0) != 0.0) {
     return std::nullopt;
   }
+  const auto reduction = given.whole("reduction", 1);
   const auto ignored = given.whole("ignore_index", -100);
-  const auto chances = log_softmax(logits, {logits.dim() == 1 ? 0 : 1}, given.order);
-  const auto terms = at::nll_loss_nd(chances, target, std::nullopt, 0, ignored);
-  if (reduction == 0) return terms;
-  const auto sum = reduced(terms, 2, given.order);
-  return reduction == 1 ? sum / target.ne(ignored).sum() : sum;
+  const auto chances = ready ? x : log_softmax(x, {x.dim() == 1 ? 0 : 1}, given.order);
+  Results made{at::nll_loss_nd(chances, target, std::nullopt, 0, ignored)};
+  const auto count = target.ne(ignored).sum();
+  if (reduction != 0) {
+    made[0] = reduced(made[0], 2, given.order);
+    if (reduction == 1) made[0] = made[0] / count;
+  }
+  if (inner) made.push_back(count.to(x.scalar_type()));
+  return made;
 }
 
 /// Block by block: each from zero, and what came before it added afterwards.
@@ -375,6 +372,19 @@ std::optional<at::Tensor> normalisations(std::string_view name, const Given& giv
   return std::nullopt;
 }
 
+/// Integers add up without an error.
+bool has_only_integers(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
+  const auto given = torch::jit::last(stack, schema.arguments().size());
+  bool any = false;
+  for (const auto& value : given) {
+    if (value.isTensorList()) return false;
+    if (!value.isTensor() || !value.toTensor().defined()) continue;
+    if (!at::isIntegralType(value.toTensor().scalar_type(), true)) return false;
+    any = true;
+  }
+  return any;
+}
+
 }  // namespace
 
 std::optional<Results> by_loop(std::string_view name, const c10::FunctionSchema& schema,
@@ -387,10 +397,7 @@ std::optional<Results> by_loop(std::string_view name, const c10::FunctionSchema&
   if (const auto made = reductions(name, given, x)) return made;
   if (const auto made = normalisations(name, given, x)) return Results{*made};
   if (name == "cumsum") return Results{running_sums(x, given.dims(x).front(), order)};
-  if (name == "cross_entropy_loss") {
-    const auto made = cross_entropy(given, x);
-    return made ? std::optional(Results{*made}) : std::nullopt;
-  }
+  if (const auto made = losses_of_classes(name, given, x)) return made;
   if (const auto terms = terms_of_loss(name, given, x)) {
     const auto reduction = given.whole("reduction", 1);
     return Results{reduction == 0 ? *terms : reduced(*terms, reduction, order)};
@@ -401,7 +408,7 @@ std::optional<Results> by_loop(std::string_view name, const c10::FunctionSchema&
 bool adds_nothing(std::string_view name, const c10::OperatorHandle& op,
                   const torch::jit::Stack& stack) {
   if (name.empty()) return false;
-  if (op.hasTag(at::Tag::pointwise)) return true;
+  if (op.hasTag(at::Tag::pointwise) || has_only_integers(op.schema(), stack)) return true;
   const auto& schema = op.schema();
   const auto is_view = [](const c10::Argument& returned) {
     return returned.alias_info() != nullptr && !returned.alias_info()->isWrite();
@@ -415,29 +422,76 @@ bool adds_nothing(std::string_view name, const c10::OperatorHandle& op,
     return training != nullptr && training->isBool() && !training->toBool();
   }
   if (name.ends_with("_like") || name.starts_with("new_") || name.starts_with("empty")) return true;
-  return is_one_of(name, {"_to_copy",   "arange",        "linspace",
-                          "zeros",      "ones",          "full",
-                          "eye",        "scalar_tensor", "copy",
-                          "fill",       "zero",          "cat",
-                          "concat",     "stack",         "hstack",
-                          "vstack",     "index",         "index_select",
-                          "index_put",  "index_copy",    "index_fill",
-                          "gather",     "take",          "take_along_dim",
-                          "scatter",    "embedding",     "one_hot",
-                          "where",      "masked_fill",   "masked_scatter",
-                          "max",        "min",           "amax",
-                          "amin",       "aminmax",       "argmax",
-                          "argmin",     "cummax",        "cummin",
-                          "topk",       "sort",          "argsort",
-                          "kthvalue",   "median",        "all",
-                          "any",        "item",          "_local_scalar_dense",
-                          "tril",       "triu",          "roll",
-                          "flip",       "repeat",        "repeat_interleave",
-                          "tile",       "pad",           "constant_pad_nd",
-                          "max_pool1d", "max_pool2d",    "max_pool3d",
-                          "glu",        "hardswish",     "log_sigmoid",
-                          "prelu",      "pixel_shuffle", "pixel_unshuffle",
-                          "bucketize",  "searchsorted",  "outer",
+  return is_one_of(name, {"_to_copy",
+                          "_unsafe_view",
+                          "arange",
+                          "linspace",
+                          "zeros",
+                          "ones",
+                          "full",
+                          "eye",
+                          "scalar_tensor",
+                          "copy",
+                          "fill",
+                          "zero",
+                          "cat",
+                          "concat",
+                          "stack",
+                          "hstack",
+                          "vstack",
+                          "index",
+                          "index_select",
+                          "index_put",
+                          "index_copy",
+                          "index_fill",
+                          "gather",
+                          "take",
+                          "take_along_dim",
+                          "scatter",
+                          "embedding",
+                          "one_hot",
+                          "where",
+                          "masked_fill",
+                          "masked_scatter",
+                          "max",
+                          "min",
+                          "amax",
+                          "amin",
+                          "aminmax",
+                          "argmax",
+                          "argmin",
+                          "cummax",
+                          "cummin",
+                          "topk",
+                          "sort",
+                          "argsort",
+                          "kthvalue",
+                          "median",
+                          "all",
+                          "any",
+                          "item",
+                          "_local_scalar_dense",
+                          "tril",
+                          "triu",
+                          "roll",
+                          "flip",
+                          "repeat",
+                          "repeat_interleave",
+                          "tile",
+                          "pad",
+                          "constant_pad_nd",
+                          "max_pool1d",
+                          "max_pool2d",
+                          "max_pool3d",
+                          "glu",
+                          "hardswish",
+                          "log_sigmoid",
+                          "prelu",
+                          "pixel_shuffle",
+                          "pixel_unshuffle",
+                          "bucketize",
+                          "searchsorted",
+                          "outer",
                           "dropout"});
 }
 

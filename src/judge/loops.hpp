@@ -11,9 +11,6 @@
 /// the precision of the terms. LibTorch adds pairwise, which loses less; a loop is as honest.
 namespace ouroboros::judge {
 
-/// How many orders there are to add in: from the front, from the back, and by strides.
-inline constexpr int orders = 4;
-
 /// The results of an operator whose arguments end `stack`, with its sums in the order `order`
 /// (from 0, below `orders`); empty where this does not know how the operator adds, or not on such
 /// tensors. Running sums begin at the front in any case, and differ in the
@@ -23,8 +20,8 @@ inline constexpr int orders = 4;
                                                              const torch::jit::Stack& stack,
                                                              int order);
 
-/// Whether the operator is known to add nothing up: each number that it returns comes of one number
-/// of each argument, or is chosen from the arguments' numbers.
+/// Whether the operator is known to add nothing up but integers: each number that it returns comes
+/// of one number of each argument, or is chosen from the arguments' numbers.
 [[nodiscard]] bool adds_nothing(std::string_view name, const c10::OperatorHandle& op,
                                 const torch::jit::Stack& stack);
 

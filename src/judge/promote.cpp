@@ -21,6 +21,7 @@
 #include "judge/complements.hpp"
 #include "judge/judge.hpp"
 #include "judge/loops.hpp"
+#include "judge/products.hpp"
 #include "judge/random.hpp"
 #include "judge/run.hpp"
 #include "judge/tensors.hpp"
@@ -282,25 +283,40 @@ void take_attention_apart(const c10::OperatorHandle& op, c10::DispatchKeySet key
   torch::jit::push(*stack, std::get<0>(made));
 }
 
-/// Whether a plain loop stood in for the operator.
+/// An operator that is composed of others, operator by operator.
+void take_apart(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto local = c10::impl::tls_local_dispatch_key_set();
+  const c10::impl::ForceDispatchKeyGuard seen(local.included_, local.excluded_.remove(promotion));
+  op.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, *stack);
+}
+
+/// Adds up by a plain loop, in one of several orders. False where the operator remains to be
+/// called.
 bool add_in_loops(std::string_view name, const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  const auto made = by_loop(name, op.schema(), *stack, inside.loops->order);
-  if (!made) {
-    inside.loops->all = inside.loops->all && adds_nothing(name, op, *stack);
-    return false;
+  auto& loops = *inside.loops;
+  if (const auto made = by_loop(name, op.schema(), *stack, loops.order)) {
+    loops.any = true;
+    torch::jit::drop(*stack, op.schema().arguments().size());
+    for (const auto& result : *made) torch::jit::push(*stack, result);
+    return true;
   }
-  inside.loops->any = true;
-  torch::jit::drop(*stack, op.schema().arguments().size());
-  for (const auto& result : *made) torch::jit::push(*stack, result);
-  return true;
+  if (adds_nothing(name, op, *stack)) return false;
+  if (op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) {
+    take_apart(op, stack);
+    return true;
+  }
+  loops.all = false;
+  loops.any = vary_product(name, op.schema(), *stack, loops.order) || loops.any;
+  return false;
 }
 
 void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const auto name = plain_name(op.schema());
   constexpr std::size_t known_arguments = 8;  // Of PyTorch's operator since 2.5.
-  if (inside.factors && (name == "_scaled_dot_product_attention_math" ||
-                         (name == "scaled_dot_product_attention" &&
-                          op.schema().arguments().size() == known_arguments))) {
+  if ((inside.factors || inside.loops != nullptr) &&
+      (name == "_scaled_dot_product_attention_math" ||
+       (name == "scaled_dot_product_attention" &&
+        op.schema().arguments().size() == known_arguments))) {
     return take_attention_apart(op, keys, stack);
   }
   // Operators are seen whole: what a composite one does inside is not intercepted again.

@@ -10,6 +10,7 @@
 
 #include "judge/families.hpp"
 #include "judge/judge.hpp"
+#include "judge/large_products.hpp"
 #include "judge/longest_sum.hpp"
 #include "judge/loops.hpp"
 #include "judge/random.hpp"
@@ -18,16 +19,18 @@
 #include "judge/serial.hpp"
 #include "judge/tensors.hpp"
 #include "judge/tolerance.hpp"
+#include "judge/walk.hpp"
 #include "judge/whole.hpp"
 #include "ouroboros/error.hpp"
 
 namespace ouroboros::judge {
 namespace {
 
-constexpr std::int64_t serial_elements = 1 << 20;     ///< Larger cases may use LibTorch's threads.
-constexpr std::int64_t many_orders_elements = 65536;  ///< Larger cases add in two orders.
+constexpr std::int64_t serial_elements = 1 << 20;  ///< Larger cases may use LibTorch's threads.
+constexpr std::int64_t many_orders_elements = 1 << 18;  ///< Larger cases add in two orders.
 constexpr double rounded_factor = 2.0;  ///< Of the largest error of an element in all tries.
 constexpr int most_halvings = 24;       ///< Of inputs whose results overflow the case's dtype.
+constexpr int few_halvings = 8;         ///< Of inputs whose true results are infinite.
 
 void check_agreement(const Problem& problem, const CaseSpec& spec, const Tensors& reference,
                      const Tensors& oracle) {
@@ -62,7 +65,7 @@ Tensors in_single(const Problem& problem, const Case& one, const Inside& inside 
 /// What the reference makes in float32; no run that is empty.
 struct Singles {
   std::vector<Tensors> runs;
-  std::vector<Tensors> loops;  ///< With plain loops for its sums, in several orders.
+  std::vector<Tensors> loops;  ///< With plain loops for its sums, and other orders.
   bool all_loops = false;      ///< It is known how everything in it adds.
 };
 
@@ -83,7 +86,7 @@ Singles in_single_precision(const Problem& problem, const Case& one) {
     inside.loops = &loops;
     auto run = in_single(problem, one, inside);
     found.all_loops = loops.all && !run.empty();
-    if (!found.all_loops || !loops.any) break;
+    if (run.empty() || !loops.any) break;
     found.loops.push_back(std::move(run));
   }
   return found;
@@ -120,6 +123,13 @@ bool overflows(const Tensors& reference, const Tensors& oracle) {
     if (found) return true;
   }
   return false;
+}
+
+/// Whether the true values are numbers, all of them.
+bool is_finite(const Tensors& oracle) {
+  return std::all_of(oracle.begin(), oracle.end(), [](const at::Tensor& truth) {
+    return !truth.is_floating_point() || at::isfinite(truth).all().item().toBool();
+  });
 }
 
 /// Of products of matrices. One that leaves the range of its dtype is infinite, which a reference
@@ -159,17 +169,26 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
   Tensors raised;
   // What just stays inside for the reference may not for others, who round otherwise.
   bool room = true;
+  // log(1 + exp(x)) is infinite in float64 too, long before who writes it otherwise is. Where it
+  // always is, as where a mask is infinite, that is the answer.
+  bool may_be_infinite = spec.family == "nan" || spec.family == "inf" || spec.family == "normal";
   std::int64_t most_terms = 1;
+  double product = 0;
   for (int shrink = 0;; ++shrink) {
     one.inputs = draw(problem, spec, shrink, where);
     one.reference = run_reference(problem, spec, one.inputs);
     raised = raise(one.inputs);
-    double product = 0;
+    product = 0;
     Inside watching;
     watching.most_terms = &most_terms;
     watching.largest_product = &product;
     one.oracle = run_oracle(problem, spec, raised, watching);
     check_agreement(problem, spec, one.reference, one.oracle);
+    if (!may_be_infinite && !is_finite(one.oracle)) {
+      may_be_infinite = shrink == few_halvings;
+      if (may_be_infinite) shrink = -1;
+      continue;
+    }
     const bool finite = !overflows(one.reference, one.oracle);
     const bool last = spec.family == "normal" || shrink == most_halvings;
     const bool inside = finite && (last || product <= largest_of(spec.dtype));
@@ -216,15 +235,20 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
   const auto singles = in_single_precision(problem, one);
   const auto longest = singles.all_loops ? 1 : longest_sum(problem, one, most_terms);
   const auto rounded = roundings_on_the_way(problem, one);
+  const bool large = spec.dtype != DType::float64 && is_large_product(product);
+  const auto of_products =
+      large ? errors_of_large_products(problem, one) : Tensors(one.oracle.size());
   for (std::size_t i = 0; i < one.oracle.size(); ++i) {
     const auto rule = Tolerance::learn({spec.dtype, one.reference[i], rounded.results[i],
                                         output_of(singles.runs, i), output_of(singles.loops, i),
                                         one.oracle[i], moved[i], longest});
     one.tolerances.push_back(std::make_shared<Tolerance>(rule));
     one.allowed.push_back(rule.allowed(one.oracle[i]));
-    if (rounded.largest[i].defined()) {
-      // Where terms cancel, elements of one size have errors of many.
-      one.allowed[i] = at::maximum(one.allowed[i], rounded.largest[i].mul(rounded_factor));
+    // Where terms cancel, elements of one size have errors of many.
+    for (const auto& largest : {rounded.largest[i], of_products[i]}) {
+      if (largest.defined()) {
+        one.allowed[i] = at::maximum(one.allowed[i], largest.mul(rounded_factor));
+      }
     }
   }
   allow_close_calls(problem, one);

@@ -139,6 +139,8 @@ std::optional<std::string> validate(const Problem& problem, const std::vector<Ca
     return prefix + "accepts a previous case's output: its outputs do not depend on its inputs";
   }
   for (std::size_t k = 0; k < problem.inputs.size(); ++k) {
+    // Models have parameters that cancel out, as the bias before a normalisation does.
+    if (problem.inputs[k].parameter) continue;
     if (!some_case_moves([k](std::size_t input) { return input == k; })) {
       return prefix + "has outputs that do not move when the input '" + problem.inputs[k].name +
              "' is redrawn: drop the input or use it";

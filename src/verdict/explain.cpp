@@ -146,7 +146,8 @@ std::string Verdict::explain() const {
   explain_correctness(correctness, lines);
   explain_timing(timing, lines);
   explain_gate(gate, lines);
-  explain_isolation(isolation, lines);
+  // A problem that is at fault itself, say, needed no isolation.
+  if (compilation.ran || isolation.level != "none") explain_isolation(isolation, lines);
   if (const std::string items = not_done(*this); !items.empty()) {
     lines.add(1, "not done: {}", items);
   }

@@ -51,6 +51,9 @@ TEST_CASE("an input that nothing depends on is named", "[judge]") {
   idle.name = "idle";
   problem.inputs.push_back(idle);
   CHECK_THAT(fault_of(problem), ContainsSubstring("'idle'"));
+  // A model's may cancel out, as the bias before a normalisation does.
+  problem.inputs[1].parameter = true;
+  CHECK(fault_of(problem) == "");
 }
 
 TEST_CASE("every shipped problem is sound and accepts its own reference", "[judge]") {

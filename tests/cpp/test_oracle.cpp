@@ -1,5 +1,6 @@
 #include <ATen/ops/add.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
@@ -162,6 +163,22 @@ TEST_CASE("a family that overflows the dtype is drawn smaller", "[oracle]") {
     // And has room: who rounds otherwise must not overflow either.
     REQUIRE(std::isfinite(std::exp(2 * one.inputs[0].const_data_ptr<float>()[i])));
   }
+}
+
+TEST_CASE("a family whose true values overflow is drawn smaller, unless they are infinite anyhow",
+          "[oracle]") {
+  const auto spike = judge::CaseSpec{0, DType::float32, {{"rows", 4}, {"cols", 40}}, "spike", 7};
+  const auto softplus =
+      problem_of([](const Tensors& in) { return Tensors{in[0].exp().add(1).log()}; });
+  const auto one = judge::realise(softplus, spike);
+  CHECK(at::isfinite(one.oracle[0]).all().item().toBool());
+  CHECK(one.inputs[0].max().item().toFloat() >= 16);
+
+  const auto masked = problem_of([](const Tensors& in) {
+    return Tensors{in[0].masked_fill(in[0] < 0, -std::numeric_limits<double>::infinity())};
+  });
+  const auto same = judge::realise(masked, spike);
+  CHECK(same.inputs[0].equal(judge::draw(masked, spike, 0, at::kCPU)[0]));
 }
 
 TEST_CASE("a family whose products of matrices overflow the dtype is drawn smaller", "[oracle]") {

@@ -1,0 +1,42 @@
+#include "judge/large_products.hpp"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/maximum.h>
+
+#include "judge/random.hpp"
+#include "judge/run.hpp"
+
+namespace ouroboros::judge {
+namespace {
+
+constexpr double large = 0x1p16;  ///< A rounding of it is 1/256; exp() of that is in proportion.
+constexpr double some_roundings = 0x1p-19;  ///< Thirty-two, as plain loops make over 256 terms.
+constexpr int tries = 6;
+constexpr std::int64_t many_elements = 1 << 18;  ///< Inputs of more have one.
+
+}  // namespace
+
+bool is_large_product(double size) noexcept { return size > large; }
+
+Tensors errors_of_large_products(const Problem& problem, const Case& one) {
+  const auto raised = raise(one.inputs);
+  Tensors largest(one.oracle.size());
+  const int times = input_elements(problem, one.spec) <= many_elements ? tries : 1;
+  for (int time = 0; time < 2 * times; ++time) {
+    // Up and down: what exp() makes of the one may be a thousand times the other.
+    const double by = time % 2 == 0 ? some_roundings : -some_roundings;
+    const auto key = random::key(~one.spec.seed, 4000 + static_cast<std::uint64_t>(time / 2));
+    Inside inside;
+    inside.given = &raised;
+    const auto made =
+        run_oracle(problem, one.spec, moved(one.inputs, by, Moves::by_place, key), inside);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      if (!one.oracle[i].is_floating_point() || made[i].sizes() != one.oracle[i].sizes()) continue;
+      const auto error = (made[i] - one.oracle[i]).abs_().nan_to_num_(0.0, 0.0);
+      largest[i] = largest[i].defined() ? at::maximum(largest[i], error) : error;
+    }
+  }
+  return largest;
+}
+
+}  // namespace ouroboros::judge

@@ -421,6 +421,65 @@ def run(x, y):
     assert torch.isinf(made[3]).all()
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(
+    "call", ["tl.sum(x, 0)", "tl.sum(tl.where(at == 3, tl.cumsum(x, 0), 0), 0)"]
+)
+def test_sums_of_short_floats_are_rounded_at_every_step(
+    judge: Judge, dtype: torch.dtype, call: str
+) -> None:
+    load = "tl.load(x_ptr + at, mask=mask, other=0)"
+    source = DOUBLE.replace(VALUES, call)
+    source = source.replace("    tl.store", f"    x = {load}\n    tl.store")
+    one = 2048 if dtype == torch.float16 else 256
+    x = torch.tensor([one, 1, 0, 1], dtype=dtype)
+    assert tensor(judge(source, x)).tolist() == [one] * 4
+
+
+def test_products_with_float16_sums_are_rounded_at_every_step(judge: Judge) -> None:
+    source = (
+        HEAD
+        + """
+@triton.jit
+def kernel(x_ptr, y_ptr, out_ptr):
+    at = tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
+    x, y = tl.load(x_ptr + at), tl.load(y_ptr + at)
+    tl.store(out_ptr + at, tl.dot(x, y, out_dtype=tl.float16))
+
+
+def run(x, y):
+    out = torch.empty_like(x)
+    kernel[(1,)](x, y, out)
+    return out
+"""
+    )
+    x = torch.zeros((64, 64), dtype=torch.float16)
+    x[:, 0], x[:, 16], x[:, 32] = 2048, 1, 1
+    made = tensor(judge(source, x, torch.ones_like(x)))
+    assert torch.equal(made, torch.full_like(made, 2048))
+
+
+@pytest.mark.parametrize(
+    ("call", "values", "place"),
+    [
+        ("tl.argmax(x, 0)", [1.0, 3, 3, 2], 1),
+        ("tl.argmax(x, 0, tie_break_left=False)", [1.0, 3, 3, 2], 2),
+        ("tl.argmin(x, 0, tie_break_left=False)", [1.0, 3, 1, 2], 2),
+        ("tl.argmin(x, 0)", [torch.nan] * 4, 3),
+        ("tl.argmax(x, 0)", [1.0, 2, torch.nan, torch.nan], 3),
+    ],
+)
+def test_places_of_equal_numbers_and_of_none(
+    judge: Judge, call: str, values: list[float], place: int
+) -> None:
+    """Any of equal ones may win if a kernel does not care; comparisons with NaN are false."""
+    source = DOUBLE.replace(
+        "    tl.store", "    x = tl.load(x_ptr + tl.arange(0, 4))\n    tl.store"
+    )
+    source = source.replace(VALUES, call)
+    assert tensor(judge(source, torch.tensor(values))).tolist() == [place] * 4
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
 def test_a_largest_number_comes_with_its_place(judge: Judge, dtype: torch.dtype) -> None:
     """As a scalar, of rows, and with the axis kept."""
@@ -781,6 +840,178 @@ def test_a_variable_of_a_list_is_only_its_own(judge: Judge, lines: str, name: st
 
 
 @pytest.mark.parametrize(
+    ("lines", "factor"),
+    [
+        ("factor = 0\nfor i in range(1):\n    factor += (i - 5) % 3", -2),
+        ("factor = 0\nfor i in tl.range(2, -1, step=-2):\n    factor += (i - 3) // 2", -1),
+        ("for i in tl.static_range(1):\n    factor = (i - 1) // 2 + 0 * tl.arange(0, i + 1)", -1),
+        ("a, b = -1, 2\nfactor = 2 + a // b", 2),
+        ("a = ((-1, 3), 2)\nfactor = 2 + a[0][0] // a[1]", 2),
+        ("factor = 2 + (a := -1) // 2", 2),
+        ("W: tl.constexpr = -BLOCK // 64\nfactor = W // 2", -1),
+        ("W: constant = BLOCK\nfactor = tl.sum(tl.arange(0, W)) // W", 31),
+        ("W: tl.int32 = -1\nfactor = 2 + W // 2", 2),
+        ("W: tl.int32\nW = -1\nfactor = 2 + W // 2", 2),
+        ("factor = 2 + (-1 if count > 5 else 1) // 2", 2),
+        ("factor = 2 + (-1 if BLOCK > 5 else 1) // 2", 1),
+        ("factor = tl.where(at < 0 or at >= 0, 2.0, 3.0)", 2),
+        ("factor = tl.where(at >= 0 and at < 0, 2.0, 3.0)", 3),
+        ("factor = tl.where(-1 < at < 0, 2.0, 3.0)", 3),
+        ("factor = tl.where(not (at < 0), 2.0, 3.0)", 2),
+        ("factor = 2 if BLOCK > 5 and count > 5 else 3", 2),
+        ("factor = 2 if f'{THREE}' == '3' else 5", 2),
+        ("factor = 2 if f'{BLOCK:5}' == '64' else 5", 2),
+        ("factor = 2 if '%s' % THREE == '3' else 5", 2),
+        ("factor = 2 if KIND is tl.float32 and THREE is not None else 5", 2),
+        ("factor = THREE.value + BLOCK.value", 67),
+        ("factor = interpreter_semantic", 3),
+        ("factor = 2 + of_data(count) // 2", 2),
+        ("factor = 2 + of_a_constant(3) // 2", 1),
+        ("factor = 2 + of_a_constant(7) // 2", 2),
+    ],
+)  # fmt: skip
+def test_a_text_means_what_it_means_to_the_compiler(
+    judge: Judge, lines: str, factor: float
+) -> None:
+    """Numbers that are assigned or counted are of so many bits, and divided as in C."""
+    around = """
+from triton.language import constexpr as constant
+
+THREE = interpreter_semantic = tl.constexpr(3)
+KIND = tl.float32
+
+
+@triton.jit
+def of_data(x):
+    if x > 5:
+        return -1
+    return 3
+
+
+@triton.jit
+def of_a_constant(x: tl.constexpr):
+    if x > 5:
+        return -1
+    elif x > 2:
+        return -2 + 1
+    else:
+        return 3
+
+
+@triton.jit"""
+    if "7" in lines:
+        around = around.replace("    else:\n        return 3", "    return 3")
+    text = "".join(f"    {line}\n" for line in lines.splitlines())
+    source = DOUBLE.replace("@triton.jit", around.lstrip("\n"), 1)
+    source = source.replace("    tl.store", f"{text}    tl.store").replace("2.0 *", "factor *")
+    assert torch.equal(tensor(judge(source)), factor * X)
+
+
+def test_an_argument_of_one_is_a_constant(judge: Judge) -> None:
+    """The compiler takes it for one, unasked, and computes with it as Python does."""
+    source = DOUBLE.replace("2.0 *", "((one - 2) // 2 + (pair[1] - 2) // 2) *")
+    source = source.replace("count, BLOCK", "count, one, pair, BLOCK")
+    source = source.replace("numel(), BLOCK", "numel(), 1, (x, 1), BLOCK")
+    assert torch.equal(tensor(judge(source)), -2 * X)
+
+
+def test_a_value_beside_a_type_is_said_twice(judge: Judge) -> None:
+    source = DOUBLE.replace(
+        "tl.store(out_ptr + at, 2.0 *", "old: tl.float32 = tl.atomic_add(out_ptr + at,"
+    )
+    assert torch.equal(tensor(judge(source.replace("empty_like", "zeros_like"))), 2 * X)
+
+
+@pytest.mark.parametrize(
+    ("lines", "op"),
+    [
+        ("W: tl.constexpr\nW = 3", "a constant that is declared before it is assigned"),
+        ("for i in range(4, 0, -count):\n    at += i", "a loop with a step that is not positive"),
+        ("at += 1 if (at, count) == (at, count) else 2", "a comparison of tuples of tensors"),
+        ("at += 1 if (BLOCK > 0 and (W := BLOCK) > 0) else 2", "an assignment within a condition"),
+        ("at += 1 if 1000 is BLOCK else 2", "a number that is asked for its identity"),
+    ],
+)  # fmt: skip
+def test_what_python_cannot_say_is_not_interpreted(judge: Judge, lines: str, op: str) -> None:
+    text = "".join(f"    {line}\n" for line in lines.splitlines())
+    source = DOUBLE.replace("    mask = at", f"{text}    mask = at")
+    assert refusal(judge(source)) == ("unsupported", op)
+
+
+def test_a_text_is_not_read_in_the_place_of_a_library(judge: Judge) -> None:
+    """Its file is called as Triton's, and it has a function in its comment where Triton has one."""
+    import triton.language.standard as standard
+
+    def edit(sources: bytes) -> bytes:
+        document = json.loads(sources)
+        function = document["kernels"][0]["function"]
+        function["file"] = standard.__file__
+        head, rest = function["source"].split("\n", 1)
+        lines = "\n" * (standard.sigmoid.fn.__code__.co_firstlineno - 2)
+        comment = f"    '''{lines}def sigmoid(x):\n    return x * 0 + 7\nend\n    '''"
+        function["source"] = f"{head}\n{comment}\n{rest}"
+        return json.dumps(document).encode()
+
+    source = DOUBLE.replace(VALUES, f"tl.sigmoid({VALUES[6:]})")
+    assert torch.allclose(tensor(judge(source, edit=edit)), X.sigmoid())
+
+
+def test_functions_of_one_name_are_told_apart(judge: Judge) -> None:
+    """Triton compiles the first of those that are called the same, and calls it twice."""
+    around = """
+def of_one(times):
+    factor = tl.constexpr(times)
+
+    @triton.jit
+    def scaled(x):
+        return x * factor
+
+    return scaled
+
+
+def of_another():
+    @triton.jit
+    def scaled(x):
+        return x * 3
+
+    return scaled
+
+
+first, second = of_one(2), of_another()
+
+
+@triton.jit"""
+    source = DOUBLE.replace("@triton.jit", around.lstrip("\n"), 1)
+    source = source.replace(VALUES, f"first({VALUES[6:]}) + second({VALUES[6:]})")
+    assert torch.equal(tensor(judge(source)), 5 * X)
+    confused = source.replace("of_another()\n\n\n@", "of_one(3)\n\n\n@")
+    assert confused != source
+    assert refusal(judge(confused)) == ("other_image", "double")
+
+
+def test_other_defaults_are_another_image(judge: Judge) -> None:
+    """Two kernels of one plan, whose texts are the same."""
+    around = (
+        "def by(x, times: tl.constexpr = 2.0):\n    return x * times\n\n\n@triton.jit\ndef double"
+    )
+    source = DOUBLE.replace("def double", around).replace(VALUES, f"by({VALUES[6:]})")
+    source = source.replace(
+        "    return out", "    double[(1,)](x, out, x.numel(), BLOCK=64)\n    return out"
+    )
+
+    def edit(sources: bytes) -> bytes:
+        document = json.loads(sources)
+        (kernel,) = document["kernels"]
+        other = json.loads(json.dumps(kernel))
+        other["function"]["globals"]["by"]["function"]["defaults"]["times"] = 3.0
+        return json.dumps({"kernels": [kernel, other], "launches": [0, 1]}).encode()
+
+    assert torch.equal(tensor(judge(source)), 2 * X)
+    for _ in range(4):  # Which of them is compiled first is drawn by lot.
+        assert refusal(judge(source, edit=edit)) == ("other_image", "double")
+
+
+@pytest.mark.parametrize(
     "line",
     ["nothing_of_the_kind(at)", "tl.math.nothing_of_the_kind(at)", "at = at.nothing_of_the_kind",
      "TABLE[0]", "helper(at)"],
@@ -918,6 +1149,29 @@ def test_what_a_launch_asks_of_the_compiler_is_asked_again(judge: Judge, option:
     source = DOUBLE.replace("2.0 * tl.load(x_ptr + at, mask=mask)", f"{VALUES} + 1.0")
     source = source.replace("BLOCK=64)", f"BLOCK=64, {option})")
     assert torch.equal(tensor(judge(source)), 2 * X + 1)
+
+
+def test_a_map_that_rounds_to_tf32_does_so(judge: Judge) -> None:
+    source = (
+        HEAD
+        + """
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+
+@triton.jit
+def copy(source, target):
+    target.store([0, 0], source.load([0, 0]))
+
+
+def run(x):
+    out = torch.empty_like(x)
+    rounding = TensorDescriptor.from_tensor(x, [4, 16], round_f32_to_tf32=True)
+    copy[(1,)](rounding, TensorDescriptor.from_tensor(out, [4, 16]))
+    return out
+"""
+    )
+    made = tensor(judge(source, torch.full((4, 16), 1 + 2.0**-12)))
+    assert torch.equal(made, torch.ones(4, 16))
 
 
 def test_other_names_of_lines_are_the_same_image(judge: Judge) -> None:

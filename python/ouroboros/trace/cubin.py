@@ -20,6 +20,10 @@ FRAME_SIZE = 0x11
 KPARAM_INFO = 0x17
 REGISTER_COUNT = 0x2F
 
+# The parts of an ELF file's header that say nothing of where the file has its tables.
+_ENTRY_END = 0x20
+_FLAGS = slice(0x30, 0x34)
+
 
 @dataclass(frozen=True)
 class KernelInfo:
@@ -38,8 +42,19 @@ class KernelInfo:
 
 @dataclass(frozen=True)
 class _Section:
+    """One section.
+
+    Attributes:
+        name: As the table of names has it.
+        data: Its bytes; none of one that has a size alone.
+        offset: Where it lies in the file.
+        traits: The rest of its header: kind, flags, address, size, links, alignment, entries.
+    """
+
     name: str
     data: bytes
+    offset: int
+    traits: tuple[int, ...]
 
 
 def _sections(cubin: bytes) -> list[_Section]:
@@ -61,6 +76,8 @@ def _sections(cubin: bytes) -> list[_Section]:
         _Section(
             name_at(head[0]),
             b"" if head[1] == no_bits else cubin[head[4] : head[4] + head[5]],
+            head[4],
+            (*head[1:4], *head[5:]),
         )
         for head in heads
     ]
@@ -117,15 +134,43 @@ def kernel_info(cubin: bytes, function: str) -> KernelInfo:
     )
 
 
-def code_of(cubin: bytes) -> dict[str, bytes]:
+def code_of(cubin: bytes) -> list[tuple[object, ...]]:
     """Returns what a cubin holds besides names and numbers of lines: two that agree do the same.
+
+    Those are in sections of their own. Where a section lies in the file depends on them; all else
+    that a driver may go by is here, as where in its section a kernel begins.
 
     Raises:
         ValueError: The bytes are no cubin.
     """
-    return {
-        section.name: section.data
-        for section in _sections(cubin)
-        if not section.name.startswith((".debug", ".nv_debug", ".rel.debug", ".rela.debug"))
-        and section.name not in (".strtab", ".shstrtab", ".symtab", "")
-    }
+    sections = _sections(cubin)
+    return [
+        (cubin[:_ENTRY_END], cubin[_FLAGS], len(sections)),
+        *_segments(cubin, sections),
+        *_symbols(sections),
+        *(
+            (section.name, section.traits, section.data)
+            for section in sections
+            if not section.name.startswith((".debug", ".nv_debug", ".rel.debug", ".rela.debug"))
+            and section.name not in (".strtab", ".shstrtab", ".symtab", "")
+        ),
+    ]
+
+
+def _segments(cubin: bytes, sections: list[_Section]) -> Iterator[tuple[object, ...]]:
+    """Yields the program headers, with the sections that one begins with for its place."""
+    (start,) = struct.unpack_from("<Q", cubin, 0x20)
+    size, count = struct.unpack_from("<HH", cubin, 0x36)
+    for index in range(count):
+        kind, flags, offset, *rest = struct.unpack_from("<IIQQQQQQ", cubin, start + index * size)
+        first = [section.name for section in sections if section.offset == offset]
+        yield kind, flags, offset == start, first, *rest
+
+
+def _symbols(sections: list[_Section]) -> Iterator[tuple[object, ...]]:
+    """Yields the symbols in their order, by which other sections refer to them."""
+    names = b"".join(section.data for section in sections if section.name == ".strtab")
+    for section in sections:
+        if section.name == ".symtab":
+            for name, *rest in struct.iter_unpack("<IBBHQQ", section.data):
+                yield names[name : names.index(b"\0", name)], *rest

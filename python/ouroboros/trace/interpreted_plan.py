@@ -44,6 +44,9 @@ _ELEMENTS = {name: kind for name, (kind, _) in _SCALARS.items()} | {
 _PRECISIONS = ("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6")
 _SHOWN = 500
 
+# CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 and _TFLOAT32_FTZ.
+_ROUNDING_MAPS = (11, 12)
+
 # A type as Triton writes it; those with a layout are Gluon's.
 _DESCRIPTOR = re.compile(r"tensordesc<(?P<element>\w+)\[(?P<block>[\d, ]+)\]>")
 
@@ -74,7 +77,7 @@ class Kernel:
             before, debug=self.debug, allowed_dot_input_precisions=_PRECISIONS
         )
         try:
-            self.function.run(grid=grid, warmup=False, **named)
+            self.function.launch(grid, named)
         except Exception as error:
             raise _gap(error) from error
         finally:
@@ -180,6 +183,7 @@ class _Arguments:
         numbers = [self._integer(*field) for field in rest]
         shape, strides = numbers[:rank], numbers[rank : 2 * rank]
         nan = bool(numbers[2 * rank]) if len(numbers) > 2 * rank else False
+        rounding = False
         place = self._places.get(at)
         if at in self._maps:
             place = self._maps[at]
@@ -187,10 +191,11 @@ class _Arguments:
             shape = place["sizes"][::-1]
             strides = [one // width for one in place["strides_bytes"][::-1]] + [1]
             nan = place["oob_fill"] == 1
+            rounding = place["data_type"] in _ROUNDING_MAPS
         if place is None:
             raise unknown("a descriptor of no memory")
         address = self._buffers.address(place["buffer"], place["offset"])
-        return interpreter.interpreter_semantic.make_tensor_descriptor(
+        made = interpreter.interpreter_semantic.make_tensor_descriptor(
             base=_tensor(address, np.dtype("<u8"), _pointer("*" + element)),
             shape=[_tensor(one, np.dtype("<i4"), tl.int32) for one in shape],
             strides=[_tensor(one, np.dtype("<i8"), tl.int64) for one in strides[:-1]]
@@ -198,6 +203,8 @@ class _Arguments:
             block_shape=[tl.constexpr(extent) for extent in block],
             padding_option="nan" if nan else "zero",
         )
+        made.handle.round_f32_to_tf32 = rounding
+        return made
 
 
 def _tensor(value: int, layout: Any, dtype: Any) -> Any:

@@ -1,6 +1,8 @@
-"""Reductions and scans by a candidate's own function in Triton's interpreter, as GPUs make them.
+"""Reductions and scans in Triton's interpreter, as GPUs make them: in steps that double.
 
-The interpreter by itself calls the function once an element, which takes seconds for a long row.
+The interpreter by itself calls a candidate's own function once an element, which takes seconds for
+a long row. It adds 16-bit floats in 32 bits, and looks for a largest number by NumPy, which passes
+over what is no number and takes the first of equal ones whatever a kernel asks for.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import triton.language as tl
 import triton.runtime.interpreter as interpreter
 
 __all__ = ["reductions"]
@@ -25,7 +28,7 @@ def reductions(stack: contextlib.ExitStack) -> None:
         kinds = [kind for _, kind in values]
         left = [self.to_tensor(x, kind) for x, kind in zip(earlier, kinds, strict=True)]
         right = [self.to_tensor(x, kind) for x, kind in values]
-        joined = self.combine_fn.fn(*left, *right)
+        joined = _function(self.combine_fn)(*left, *right)
         made = joined if isinstance(joined, tuple) else (joined,)
         return [
             (np.where(places >= apart, one.handle.data, x), kind)
@@ -59,8 +62,66 @@ def reductions(stack: contextlib.ExitStack) -> None:
             made.append(self.to_tensor(last if last.shape else last.item(), kind))
         return made
 
+    reduce, scan = interpreter.ReduceOps.apply_impl, interpreter.ScanOps.apply_impl
+
+    def reduce_all(self: Any, inputs: Any) -> Any:
+        if _place(self.combine_fn) is not None or _is_coarse(self.combine_fn, inputs):
+            return self.generic_reduce(inputs)
+        return reduce(self, inputs)
+
+    def scan_all(self: Any, inputs: Any) -> Any:
+        if not _is_coarse(self.combine_fn, inputs):
+            return scan(self, inputs)
+        with (
+            mock.patch.object(self, "cumsum", lambda one: self.generic_scan((one,))),
+            mock.patch.object(self, "cumprod", lambda one: self.generic_scan((one,))),
+        ):
+            return scan(self, inputs)
+
     for owner, name, made in (
+        (interpreter.ScanOps, "apply_impl", scan_all),
         (interpreter.ScanOps, "generic_scan", generic_scan),
+        (interpreter.ReduceOps, "apply_impl", reduce_all),
         (interpreter.ReduceOps, "generic_reduce", generic_reduce),
     ):
         stack.enter_context(mock.patch.object(owner, name, made))
+
+
+def _is_coarse(function: Any, inputs: Any) -> bool:
+    """Tells whether this adds or multiplies 16-bit floats: a GPU rounds at every step."""
+    library = (tl.standard._sum_combine, tl.standard._prod_combine)
+    return function in library and inputs[0].dtype.scalar in (tl.float16, tl.bfloat16)
+
+
+def _function(function: Any) -> Any:
+    """Returns what joins whole arrays as the function of a kernel joins two elements."""
+    return _place(function) or function.fn
+
+
+def _place(function: Any) -> Any:
+    """Returns what joins numbers and their places if the function is one of `tl.argmax` and such.
+
+    The library's text has `and` between its comparisons, which NumPy has not for arrays.
+    """
+    standard = tl.standard
+    for largest, first, one in (
+        (True, True, standard._argmax_combine_tie_break_left),
+        (True, False, standard._argmax_combine_tie_break_fast),
+        (False, True, standard._argmin_combine_tie_break_left),
+        (False, False, standard._argmin_combine_tie_break_fast),
+    ):
+        if function is one:
+            return _joining_places(largest, first)
+    return None
+
+
+def _joining_places(largest: bool, first: bool) -> Any:
+    """Returns the library's own function: any comparison with what is no number is false."""
+
+    def join(value: Any, place: Any, other: Any, other_place: Any) -> Any:
+        stays = value > other if largest else value < other
+        if first:
+            stays = stays | ((value == other) & (place < other_place))
+        return tl.where(stays, value, other), tl.where(stays, place, other_place)
+
+    return join

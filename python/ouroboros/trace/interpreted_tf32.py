@@ -1,6 +1,7 @@
-"""Products of float32 in TF32 in Triton's interpreter: factors lose 13 bits, as on tensor cores.
+"""Products in Triton's interpreter, as coarse as on tensor cores.
 
-The interpreter by itself multiplies in float32, whatever precision a kernel asks for.
+In TF32, factors of float32 lose 13 bits; sums in float16 are rounded at every step. The interpreter
+by itself multiplies and adds in float32, whatever precision a kernel asks for.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _LOST = np.uint32((1 << 13) - 1)
 
 
 def tf32(stack: contextlib.ExitStack) -> None:
-    """Has `tl.dot` round float32 factors where its precision is TF32, within `stack`."""
+    """Has `tl.dot` round where its precision is TF32 or its sums are float16, within `stack`."""
     builder = interpreter.InterpreterBuilder
     multiply = builder.create_dot
     coarse = interpreter._ir.INPUT_PRECISION.TF32
@@ -27,7 +28,15 @@ def tf32(stack: contextlib.ExitStack) -> None:
     def dot(self: Any, a: Any, b: Any, total: Any, precision: Any, *rest: Any) -> Any:
         if precision == coarse:
             a, b = _rounded(a), _rounded(b)
-        return multiply(self, a, b, total, precision, *rest)
+        if total.dtype.scalar != tl.float16:
+            return multiply(self, a, b, total, precision, *rest)
+        # An instruction takes 32 bytes of each row (PTX ISA, `wgmma.mma_async`; `mma` takes less).
+        step = 32 * 8 // a.dtype.scalar.primitive_bitwidth
+        for at in range(0, a.data.shape[-1], step):
+            left = interpreter.TensorHandle(a.data[..., at : at + step], a.dtype)
+            right = interpreter.TensorHandle(b.data[..., at : at + step, :], b.dtype)
+            total = multiply(self, left, right, total, precision, *rest)
+        return total
 
     stack.enter_context(mock.patch.object(builder, "create_dot", dot))
 

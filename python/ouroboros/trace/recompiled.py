@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import hashlib
 import json
 import re
 import secrets
@@ -24,6 +25,7 @@ from triton.runtime.jit import JITFunction
 from ouroboros.trace.assembler import assemble_again
 from ouroboros.trace.cubin import code_of
 from ouroboros.trace.interpreted_memory import Refused
+from ouroboros.trace.kernel_meaning import HELPERS
 from ouroboros.trace.remade_kernels import Record, function_of, parsed, unknown, value_of
 
 __all__ = ["Image", "images", "odd_ones"]
@@ -125,18 +127,37 @@ def _source(function: str, record: Record) -> ASTSource:
 class _Recorded(JITFunction[Any]):  # type: ignore[misc]
     """A function of a record, for the compiler."""
 
-    def __init__(self, record: Record) -> None:
-        tree, scope = parsed(record, _Recorded)
+    def __init__(self, record: Record, name: str = "") -> None:
+        tree, scope = parsed(record, _helper)
         names = dict(scope.values)
         names |= {name: getattr(module, member) for name, (module, member) in scope.members.items()}
-        function = function_of(record, tree, names, _Recorded, record["file"])
+        names |= HELPERS
+        function = function_of(record, tree, names, _helper)
+        function.__qualname__ = name or function.__qualname__
         super().__init__(function, noinline=record["noinline"])
-        self._tree = tree
+        self._tree, self._record = tree, json.dumps(record)
+        # Assertions put it into the image, once the text has been read under a name of its own.
+        function.__code__ = function.__code__.replace(co_filename=record["file"])
+        self.file_name = record["file"]
         self.starting_line_number = self.def_file_line_number = record["line"]
+
+    @property
+    def cache_key(self) -> str:
+        """By which Triton finds what it has compiled: all of the record, defaults among it."""
+        return hashlib.sha256(f"{super().cache_key} {self._record}".encode()).hexdigest()
 
     def parse(self) -> ast.Module:
         """Returns the function with its own numbers of lines, which assertions name."""
         return ast.Module([copy.deepcopy(self._tree)], [])
+
+
+def _helper(record: Record) -> _Recorded:
+    """Returns a function that a kernel calls, by a name that no other function has.
+
+    Of functions with one name and arguments of the same types, Triton compiles the first alone.
+    """
+    mark = hashlib.sha256(json.dumps(record).encode()).hexdigest()
+    return _Recorded(record, f"{record['name']}_{mark}")
 
 
 class _Argument:
@@ -153,6 +174,6 @@ class _Argument:
                 ((at, *path), value) for at, one in enumerate(items) for path, value in one.values
             ]
         elif "value" in record:
-            self.kind, self.values = "constexpr", [((), value_of(record["value"], _Recorded))]
+            self.kind, self.values = "constexpr", [((), value_of(record["value"], _helper))]
         else:
             self.kind, self.values = record["kind"], []

@@ -10,6 +10,7 @@ counts where it is met: the compiler leaves branches out, and never looks at wha
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import itertools
 import linecache
@@ -26,11 +27,13 @@ import triton.runtime.interpreter as interpreter
 from triton.runtime.jit import JITCallable
 
 from ouroboros.trace.interpreted_memory import Refused
+from ouroboros.trace.kernel_meaning import HELPERS, Meaning, around, refusal, unknown
 
 __all__ = ["Record", "Remade", "function_of", "parsed", "unknown", "value_of"]
 
 Record = Mapping[str, Any]
 Remake = Callable[[Record], Any]
+Rewrite = Callable[[Any], Any]
 
 _NODES = (
     *(ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Expr, ast.Pass, ast.Assert),
@@ -77,27 +80,26 @@ _ATTRIBUTES -= {"handle", "to_ir"}
 """What a value in a kernel has; `handle` is what the interpreter keeps behind it."""
 
 
-def unknown(what: str) -> Refused:
-    """Returns why something is not interpreted."""
-    return Refused("unsupported", what, f"Triton's interpreter is not given {what}")
-
-
-def _refused(what: Any) -> None:
-    raise unknown(what.value if isinstance(what, tl.constexpr) else what)
-
-
-setattr(_refused, tl.core.TRITON_BUILTIN, True)  # Or the compiler would not hear of it.
-
-
 class Remade(interpreter.InterpretedFunction):  # type: ignore[misc]
     """A function of a record, ready to be called by another, or to be launched."""
 
     def __init__(self, record: Record) -> None:
         """Makes the function of what `kernel_sources` recorded."""
         tree, scope = parsed(record, Remade)
-        tree = interpreter.FunctionRewriter.ast_transformer.visit(scope.visit(tree))
-        file = f"/kernels/{next(_numbers)}/{tree.name}.py"
-        super().__init__(function_of(record, tree, {**scope.values, **_AROUND}, Remade, file))
+        names = {**scope.values, **_AROUND, **HELPERS}
+        super().__init__(function_of(record, tree, names, Remade, _rewritten(scope)))
+
+    def launch(self, grid: tuple[int, ...], arguments: Mapping[str, Any]) -> None:
+        """Runs all programs of a grid, one after another.
+
+        Args:
+            grid: How many there are, along each axis.
+            arguments: By name. What is a number here was a constant to the compiler, whether it
+                was declared one or not.
+        """
+        executor = interpreter.GridExecutor(self.fn, self.arg_names, grid)
+        executor.constexprs = self.arg_names
+        executor(**arguments)
 
     def rewrite(self) -> Any:
         """Returns the function, which was rewritten before it was made."""
@@ -132,16 +134,36 @@ def parsed(record: Record, remake: Remake) -> tuple[ast.FunctionDef, Scope]:
     return tree, scope
 
 
+def _rewritten(scope: Scope) -> Rewrite:
+    return lambda tree: scope.visit(Meaning(scope.stands_for).visit(tree))
+
+
 def function_of(
-    record: Record, tree: ast.FunctionDef, names: dict[str, Any], remake: Remake, file: str
+    record: Record,
+    tree: ast.FunctionDef,
+    names: dict[str, Any],
+    remake: Remake,
+    rewrite: Rewrite = lambda tree: tree,
 ) -> FunctionType:
-    """Returns the function of a text, in a namespace that holds these names."""
+    """Returns the function of a text, in a namespace of its own.
+
+    Args:
+        record: The function, as recorded.
+        tree: Its text.
+        names: What the namespace holds.
+        remake: Makes the functions that are among its defaults.
+        rewrite: Says the text as Python is to run it; tracebacks show the one before.
+    """
     text = ast.unparse(ast.fix_missing_locations(tree))
-    # Triton reads what it compiles through here, and tracebacks what they show.
+    # Triton reads what it compiles through here, and tracebacks what they show. By a name that the
+    # record says, it would read this where it looks for a function of its own library.
+    file = f"/kernels/{next(_numbers)}/{tree.name}.py"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    names = {**names, _REFUSED: _refused, "__builtins__": dict(_BUILTINS), "__name__": "candidate"}
-    exec(compile(ast.parse(text), file, "exec", dont_inherit=True), names)
-    made: FunctionType = names[tree.name]
+    names = {**names, "__builtins__": dict(_BUILTINS), "__name__": "candidate"}
+    defined: dict[str, Any] = {}
+    whole = ast.fix_missing_locations(ast.Module([rewrite(ast.parse(text).body[0])], []))
+    exec(compile(whole, file, "exec", dont_inherit=True), names, defined)
+    made: FunctionType = defined[tree.name]
     defaults = {name: value_of(value, remake) for name, value in record["defaults"].items()}
     positional = made.__code__.co_varnames[: made.__code__.co_argcount]
     made.__defaults__ = tuple(defaults[name] for name in positional if name in defaults) or None
@@ -153,20 +175,8 @@ def function_of(
 
 _numbers = itertools.count()
 
-# What the interpreter's own rewriting puts into a kernel's text, and what it looks for around one.
-_AROUND = {
-    "interpreter_semantic": interpreter.interpreter_semantic,
-    "_InterpreterComparison": getattr(interpreter, "_InterpreterComparison", None),
-    "__around_language": tl,
-    "__around_core": tl.core,
-}
-
-
-def _around(name: str) -> str:
-    return f"__around_{name}"
-
-
-_REFUSED = _around("refused")
+# What the interpreter looks for around a kernel.
+_AROUND = {around("language"): tl, around("core"): tl.core}
 
 
 class Scope(ast.NodeTransformer):
@@ -177,7 +187,10 @@ class Scope(ast.NodeTransformer):
         self.members: dict[str, tuple[ModuleType, str]] = {}
         self.unknown: dict[str, str] = {}
         self.foreign: dict[tuple[str, str], str] = {}
+        self._own: set[str] = set()
         for name, value in described.items():
+            if name.startswith(around("")):
+                continue
             try:
                 self._add(name, value, remake)
             except Refused as refused:
@@ -189,7 +202,7 @@ class Scope(ast.NodeTransformer):
             return
         for attribute, member in value.get("members", {}).items():
             # No variable begins with a number.
-            found = _around(f"{len(self.foreign)}_{attribute}")
+            found = around(f"{len(self.foreign)}_{attribute}")
             self.values[found] = value_of(member, remake)
             self.foreign[name, attribute] = found
         module = module_of(value["module"])
@@ -199,7 +212,7 @@ class Scope(ast.NodeTransformer):
         # The interpreter replaces members of modules for a launch.
         checked_member(module, value["name"])
         self.members[name] = (module, value["name"])
-        self.values[_around(name)] = module
+        self.values[around(f"module_{name}")] = module
 
     def check(self, tree: ast.FunctionDef) -> None:
         """Refuses a text that says more than a kernel needs to; a name only where it is met."""
@@ -217,17 +230,31 @@ class Scope(ast.NodeTransformer):
         for name in _of_lists_and_others(tree):
             raise unknown(f"the variable {name} of a list and of its surroundings")
 
+    def stands_for(self, node: ast.expr) -> Any:
+        """Returns what an expression names in Triton's language, or nothing."""
+        if isinstance(node, ast.Attribute):
+            owner = self.stands_for(node.value)
+            with contextlib.suppress(Refused):
+                return checked_member(owner, node.attr) if isinstance(owner, _OWNERS) else None
+        if not isinstance(node, ast.Name) or node.id in self._own:
+            return None
+        if node.id in self.members:
+            return checked_member(*self.members[node.id])
+        around_it = None if node.id in self.unknown else _BUILTINS.get(node.id)
+        return self.values.get(node.id, around_it)
+
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """Looks members of modules up where they are used."""
         if node.id in self.members and node.id not in self._own:
-            module = ast.Name(_around(node.id), ast.Load())
+            module = ast.Name(around(f"module_{node.id}"), ast.Load())
             return ast.Attribute(module, self.members[node.id][1], ast.Load())
         return node
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         """Says what the compiler makes of it, and leaves out unless a launch asks for it."""
         self.generic_visit(node)
-        check = ast.Attribute(ast.Name(_around("language"), ast.Load()), "device_assert")
+        language = ast.Name(around("language"), ast.Load())
+        check = ast.Attribute(language, "device_assert", ast.Load())
         return ast.Expr(ast.Call(check, [node.test, *([node.msg] if node.msg else [])], []))
 
 
@@ -250,25 +277,32 @@ class _Names(ast.NodeTransformer):
                 if name not in _ATTRIBUTES:
                     raise unknown(f"the attribute {name}")
         except Refused as refused:
-            return _refusal(refused.op, node)
+            return refusal(refused.op, node)
         return self.generic_visit(node) if isinstance(value, ast.AST) else node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id in self._own:
             return node
         if isinstance(self._scope.values.get(node.id), ModuleType):
-            return _refusal("a module as a value", node)
+            return refusal("a module as a value", node)
         what = self._unknown(node.id)
-        return _refusal(what, node) if what else node
+        return refusal(what, node) if what else node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        node.annotation = ast.Constant(None)
+        if self._scope.stands_for(node.annotation) is not tl.constexpr:
+            node.annotation = ast.Constant(None)
         return self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        # What a text says to its readers could be taken for what it does.
+        comment = isinstance(node.value, ast.Constant)
+        return ast.copy_location(ast.Pass(), node) if comment else self.generic_visit(node)
 
     def _unknown(self, name: str) -> str:
         """Says what a name of the surroundings is, if it is nothing that a kernel may use."""
         scope = self._scope
-        if any(name in known for known in (scope.values, scope.members, _BUILTINS)):
+        known = any(name in those for those in (scope.values, scope.members, _BUILTINS))
+        if known and name not in scope.unknown and not name.startswith(around("")):
             return ""
         return scope.unknown.get(name, f"the name {name}")
 
@@ -291,11 +325,6 @@ class _Names(ast.NodeTransformer):
         if isinstance(value, ModuleType):
             raise unknown("a module as a value")
         return value, names
-
-
-def _refusal(what: str, node: ast.expr) -> ast.expr:
-    call = ast.Call(ast.Name(_REFUSED, ast.Load()), [ast.Constant(what)], [])
-    return ast.copy_location(call, node)
 
 
 def _of_lists_and_others(tree: ast.FunctionDef) -> Iterator[str]:
@@ -358,8 +387,12 @@ def checked_member(owner: ModuleType | type, name: str) -> Any:
     return value
 
 
+_OWNERS = (ModuleType, type)
 _FUNCTIONS: tuple[Any, ...] = (JITCallable, interpreter.InterpretedFunction)
 _MEMBERS: tuple[Any, ...] = (bool, int, float, str, tl.constexpr, tl.dtype, *_FUNCTIONS)
+
+
+_DTYPES = {one.name: one for one in vars(tl.core).values() if type(one) is tl.dtype}
 
 
 def value_of(described: Any, remake: Remake) -> Any:
@@ -369,7 +402,8 @@ def value_of(described: Any, remake: Remake) -> Any:
     if "constexpr" in described:
         return tl.constexpr(value_of(described["constexpr"], remake))
     if "dtype" in described:
-        return tl.dtype(described["dtype"])
+        # Kernels may ask whether it is this one.
+        return _DTYPES[described["dtype"]]
     if "items" in described:
         return tuple(value_of(item, remake) for item in described["items"])
     if "function" in described:

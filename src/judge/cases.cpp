@@ -148,6 +148,63 @@ std::vector<AxisValues> wild_shapes(const Problem& problem, std::uint64_t seed) 
   return shapes;
 }
 
+bool share_an_input(const Problem& problem, const std::string& one, const std::string& other) {
+  const auto has = [](const Input& input, const std::string& name) {
+    return std::any_of(input.shape.begin(), input.shape.end(),
+                       [&name](const Dim& dim) { return dim.axis == name; });
+  };
+  return std::any_of(problem.inputs.begin(), problem.inputs.end(),
+                     [&](const Input& input) { return has(input, one) && has(input, other); });
+}
+
+/// Shapes for axes that may be longer than others ever are: those of rows, and those that indices
+/// point into. What is dropped beyond some extent, or where an index has many bits, shows there.
+/// The other axes stay short, and no program is launched for each place of a long one.
+std::vector<AxisValues> long_shapes(const Problem& problem, std::uint64_t seed) {
+  std::vector<AxisValues> shapes;
+  std::uint64_t at = 200;
+  for (const auto& axis : problem.axes) {
+    if (axis.fixed || axis.maximum <= Axis{}.maximum) continue;
+    const bool fits =
+        std::any_of(problem.inputs.begin(), problem.inputs.end(), [&axis](const Input& input) {
+          return input.index_axis == axis.name ||
+                 (!input.shape.empty() && input.shape.back().axis == axis.name);
+        });
+    if (!fits) continue;
+    AxisValues axes;
+    for (const auto& other : problem.axes) {
+      const bool beside = share_an_input(problem, axis.name, other.name);
+      axes[other.name] = legal(other, beside ? drawn(seed, at, 1, 3) : drawn(seed, at, 9, 33));
+      ++at;
+    }
+    const auto longest = std::min(axis.maximum, most_timed_elements / 2);
+    axes[axis.name] = legal(axis, drawn(seed, at++, static_cast<std::uint64_t>(longest / 2 + 1),
+                                        static_cast<std::uint64_t>(longest + 1)));
+    axes = fitted(problem, std::move(axes), most_timed_elements);
+    if (axes[axis.name] > Axis{}.maximum) shapes.push_back(std::move(axes));
+  }
+  return shapes;
+}
+
+/// Sums of narrow integers grow past what other types hold only where they are long: every axis is.
+std::vector<AxisValues> whole_sums(const Problem& problem, std::uint64_t seed) {
+  const bool narrow =
+      std::any_of(problem.inputs.begin(), problem.inputs.end(), [](const Input& input) {
+        return input.values == Values::real &&
+               (input.dtype == DType::int8 || input.dtype == DType::uint8);
+      });
+  std::vector<AxisValues> shapes;
+  if (!narrow) return shapes;
+  std::uint64_t at = 300;
+  for (const auto* long_one : free_axes(problem)) {
+    AxisValues axes;
+    for (const auto& axis : problem.axes) axes[axis.name] = legal(axis, drawn(seed, at++, 3, 10));
+    axes[long_one->name] = legal(*long_one, drawn(seed, at++, 2000, 4097));
+    shapes.push_back(fitted(problem, std::move(axes), most_elements));
+  }
+  return shapes;
+}
+
 /// The axis of the largest extent among those that some input has in another place than its last:
 /// rows along it are what a reduction over it meets. Empty where there is none, as for inputs of
 /// one dimension.
@@ -192,6 +249,9 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
   auto turned = turned_shapes(problem, seed);
   for (auto& axes : balanced_shapes(problem, seed)) turned.push_back(std::move(axes));
   const auto wild = wild_shapes(problem, seed);
+  const auto long_ones = long_shapes(problem, seed);
+  const bool points = std::any_of(problem.inputs.begin(), problem.inputs.end(),
+                                  [](const Input& one) { return one.values == Values::index; });
   auto others = distinct(problem, small_shapes);
   for (auto& axes : empty_shapes(problem)) others.push_back(std::move(axes));
   for (const auto dtype : dtypes) {
@@ -225,6 +285,14 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
     add(dtype, patchworks.back(), "normal");
     add(dtype, wild[1 + turn % 2], "normal");
     for (const auto& axes : others) add(dtype, axes, "normal");
+    if (is_floating(dtype) && problem.policies.inf_meaningful) {
+      add(dtype, patchworks[patchworks.size() / 2], "inf");
+    }
+    for (const auto& axes : whole_sums(problem, seed)) add(dtype, axes, "common_mean");
+    for (const auto& axes : long_ones) {
+      add(dtype, axes, "normal");
+      if (points) add(dtype, axes, "equal");
+    }
     // Where results are few, rows of other families beside them hide what these two show.
     auto whole = std::pair("common_mean", "faint");
     if (turn % 2 != 0) std::swap(whole.first, whole.second);
@@ -234,7 +302,13 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
       const auto small = fitted(problem, timed, most_elements);
       add(dtype, small, "patchwork");
       if (is_floating(dtype)) add(dtype, small, whole.second);
-      add(dtype, fitted(problem, timed, most_timed_elements), "normal");
+      std::set<AxisValues> met;
+      for (const auto& cell : problem.timed) {
+        auto axes = shortened(problem, cell, most_timed_elements);
+        if (met.insert(axes).second) add(dtype, std::move(axes), "normal");
+      }
+      const auto whole_cell = shortened(problem, timed, most_timed_elements);
+      for (const auto& family : lone_families(problem, dtype)) add(dtype, whole_cell, family);
     }
   }
   return cases;

@@ -51,6 +51,18 @@ AxisValues fitted(const Problem& problem, AxisValues axes, std::int64_t limit) {
   return axes;
 }
 
+AxisValues shortened(const Problem& problem, AxisValues axes, std::int64_t limit) {
+  for (const auto* axis : free_axes(problem)) {
+    auto& extent = axes[axis->name];
+    while (largest_input(problem, axes) > limit) {
+      const auto half = legal(*axis, std::max<std::int64_t>(1, extent / 2));
+      if (half >= extent) break;
+      extent = half;
+    }
+  }
+  return axes;
+}
+
 std::vector<const Axis*> free_axes(const Problem& problem) {
   std::vector<std::string> order;
   for (const auto& input : problem.inputs) {

@@ -210,11 +210,25 @@ struct RowShaper {
       });
     } else if (family == "nan" || family == "inf") {
       // Every other row stays clean, so that a candidate cannot answer with NaN throughout.
+      constexpr double infinity = std::numeric_limits<double>::infinity();
       each_row(2, [&](auto row, std::size_t n) {
-        double& v = row[random::below(choice, n, row.size())];
-        v = family == "nan" ? std::numeric_limits<double>::quiet_NaN()
-                            : std::copysign(std::numeric_limits<double>::infinity(), v);
+        const auto at = random::below(choice, n, row.size());
+        if (family == "nan") {
+          row[at] = std::numeric_limits<double>::quiet_NaN();
+        } else if (!other_half(n / 2)) {
+          row[at] = std::copysign(infinity, row[at]);
+        } else {
+          // As masks leave it: nothing up to some place, or from there on.
+          const auto middle = row.begin() + static_cast<std::ptrdiff_t>(at);
+          const bool above = other_half(n / 4);
+          std::fill(above ? row.begin() : middle + 1, above ? middle : row.end(), -infinity);
+        }
       });
+    } else if (family == "lone_nan" || family == "lone_inf") {
+      // One of all numbers: who looks at some of them does not see it.
+      double& v = numbers[first + random::below(choice, 0, last - first)];
+      v = family == "lone_nan" ? std::numeric_limits<double>::quiet_NaN()
+                               : std::copysign(std::numeric_limits<double>::infinity(), v);
     } else {
       throw Error(ErrorCode::invalid_argument,
                   "there is no family of values '" + std::string(family) + "'");
@@ -345,7 +359,18 @@ double whole_value(double v, DType dtype) noexcept {
 /// that the dtype has.
 std::vector<std::int64_t> whole_values(const Problem& problem, const CaseSpec& spec,
                                        std::size_t input, DType dtype, const Layout& layout) {
-  const auto numbers = real_values(problem, spec, input, DType::float32, layout);
+  const bool narrow = dtype == DType::int8 || dtype == DType::uint8;
+  auto numbers = real_values(problem, spec, input, DType::float32, layout);
+  if (narrow && spec.family == "common_mean") {
+    // Large, of one sign and no two alike: their sums have many bits, none of them zero.
+    auto around = spec;
+    around.family = "normal";
+    numbers = real_values(problem, around, input, DType::float32, layout);
+    const bool below =
+        dtype == DType::int8 && random::below(stream(spec, input, choices), 0, 2) == 0;
+    const double mean = below ? -3.0 : 3.0;
+    for (double& v : numbers) v = mean + 0.5 * v;
+  }
   const bool wide = dtype == DType::int32 || dtype == DType::int64;
   const auto bits = static_cast<std::uint64_t>(8 * size_of(dtype));
   const auto key = stream(spec, input, values);
@@ -398,6 +423,14 @@ std::vector<std::string> families(const Problem& problem, DType dtype) {
       "mixed"};
   if (problem.policies.nan_meaningful) names.emplace_back("nan");
   if (problem.policies.inf_meaningful) names.emplace_back("inf");
+  return names;
+}
+
+std::vector<std::string> lone_families(const Problem& problem, DType dtype) {
+  std::vector<std::string> names;
+  if (!is_floating(dtype)) return names;
+  if (problem.policies.nan_meaningful) names.emplace_back("lone_nan");
+  if (problem.policies.inf_meaningful) names.emplace_back("lone_inf");
   return names;
 }
 

@@ -13,6 +13,9 @@ namespace ouroboros::judge {
 /// samples, where one case has to stand for all families.
 [[nodiscard]] std::vector<std::string> families(const Problem& problem, DType dtype);
 
+/// Those of which one whole, large case is enough: a single element is not finite.
+[[nodiscard]] std::vector<std::string> lone_families(const Problem& problem, DType dtype);
+
 /// Draws input number `index` of a case into `into`, with the magnitudes of real values divided by
 /// 2^`shrink`. "normal" with `shrink` 0 takes the fast path.
 void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index, int shrink,

@@ -259,7 +259,7 @@ std::optional<std::string> from_errors(const Split& cases) {
 
 Trait trait_of(std::string_view family) {
   // The families of the sweep that are special; docs/concepts.md has all of them.
-  constexpr std::array<std::pair<std::string_view, Trait>, 13> table{{
+  constexpr std::array<std::pair<std::string_view, Trait>, 15> table{{
       {"x8", Trait::large},
       {"x64", Trait::large},
       {"x4096", Trait::large},
@@ -273,6 +273,8 @@ Trait trait_of(std::string_view family) {
       {"equal", Trait::equal},
       {"nan", Trait::not_finite},
       {"inf", Trait::not_finite},
+      {"lone_nan", Trait::not_finite},
+      {"lone_inf", Trait::not_finite},
   }};
   for (const auto& [name, trait] : table) {
     if (name == family) return trait;

@@ -27,6 +27,7 @@ TEST_CASE("every family is met in every dtype, and some thirty cases are enough"
   auto problem = softmax_problem();
   problem.policies.nan_meaningful = true;
   problem.policies.inf_meaningful = true;
+  problem.timed = {{{"rows", 33}, {"cols", 70}}};
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     std::map<DType, std::set<std::string>> seen;
     std::map<DType, int> count;
@@ -37,9 +38,9 @@ TEST_CASE("every family is met in every dtype, and some thirty cases are enough"
     for (const auto dtype : floats) {
       const auto names = judge::families(problem, dtype);
       std::set<std::string> wanted(names.begin(), names.end());
-      wanted.insert("patchwork");
+      wanted.insert({"patchwork", "lone_nan", "lone_inf"});
       CHECK(seen[dtype] == wanted);
-      CHECK(count[dtype] <= 31);
+      CHECK(count[dtype] <= 37);
     }
   }
 }
@@ -63,6 +64,61 @@ TEST_CASE("every derived shape is met in every dtype", "[judge]") {
       CHECK(seen[dtype].size() <= wanted.size() + 11);
     }
   }
+}
+
+TEST_CASE("every timed cell is swept in every dtype", "[judge]") {
+  auto problem = softmax_problem();
+  problem.timed = {{{"rows", 33}, {"cols", 70}}, {{"rows", 21}, {"cols", 12000}}};
+  std::map<DType, int> met;
+  for (const auto& spec : judge::derive_cases(problem, floats, 3)) {
+    met[spec.dtype] += std::count(problem.timed.begin(), problem.timed.end(), spec.axes) != 0 &&
+                       spec.family == "normal";
+  }
+  for (const auto dtype : floats) CHECK(met[dtype] == 2);
+}
+
+TEST_CASE("axes that may be longer than others are long once", "[judge]") {
+  auto problem = softmax_problem();
+  const auto longest = [&problem](const std::string& axis) {
+    std::int64_t found = 0;
+    for (const auto& spec : judge::derive_cases(problem, {DType::float32}, 3)) {
+      found = std::max(found, spec.axes.at(axis));
+    }
+    return found;
+  };
+  CHECK(longest("cols") <= 8192);
+  for (auto& axis : problem.axes) axis.maximum = 100'000;
+  CHECK(longest("cols") > 50'000);
+  CHECK(longest("cols") <= 100'000);
+  CHECK(longest("rows") <= 8192);  // For each of them a kernel may launch a program.
+  for (auto& axis : problem.axes) axis.maximum = std::int64_t{1} << 40;
+  CHECK(longest("cols") > 65'536);
+  Input tokens{"tokens", {{1, "rows"}}, DType::int64};
+  tokens.values = Values::index;
+  tokens.index_axis = "rows";
+  problem.inputs.push_back(tokens);
+  CHECK(longest("rows") > 65'536);
+}
+
+TEST_CASE("sums of narrow integers are long along every axis", "[judge]") {
+  auto problem = softmax_problem();
+  const auto longest = [&problem](const std::string& axis) {
+    std::int64_t found = 0;
+    for (const auto& spec : judge::derive_cases(problem, {DType::float32}, 3)) {
+      if (spec.family == "common_mean") found = std::max(found, spec.axes.at(axis));
+    }
+    return found;
+  };
+  problem.inputs[0].dtype = DType::int8;
+  CHECK(longest("rows") >= 2000);
+  CHECK(longest("cols") >= 2000);
+  const auto drawn = judge::empty({4, 2000}, at::kChar);
+  judge::draw_input(problem, {0, DType::float32, {{"rows", 4}, {"cols", 2000}}, "common_mean", 7},
+                    0, 0, drawn);
+  const auto total = drawn.to(at::kDouble).sum().item().toDouble();
+  CHECK(std::abs(total) > 8000 * 80.0);
+  CHECK(drawn.to(at::kDouble).abs().max().item().toDouble() > 112.0);
+  CHECK(drawn.to(at::kDouble).abs().min().item().toDouble() < 64.0);
 }
 
 TEST_CASE("some shapes nobody can list, because the seed draws them", "[judge]") {
@@ -318,7 +374,18 @@ TEST_CASE("families are what their names say", "[judge]") {
   const auto nan = draw("nan", DType::float32);
   CHECK(std::count_if(nan.begin(), nan.end(), [](double v) { return std::isnan(v); }) == 4);
   const auto inf = draw("inf", DType::float32);
-  CHECK(std::count_if(inf.begin(), inf.end(), [](double v) { return std::isinf(v); }) == 4);
+  const auto infinite_in = [&inf](std::ptrdiff_t row) {
+    return std::count_if(inf.begin() + 64 * row, inf.begin() + 64 * (row + 1),
+                         [](double v) { return std::isinf(v); });
+  };
+  for (const auto row : {1, 3, 5, 7}) CHECK(infinite_in(row) == 0);
+  for (const auto row : {0, 4}) CHECK(infinite_in(row) == 1);
+  for (const auto row : {2, 6}) CHECK(infinite_in(row) < 64);
+  CHECK(infinite_in(2) + infinite_in(6) > 2);
+  for (const auto* family : {"lone_nan", "lone_inf"}) {
+    const auto lone = draw(family, DType::float32);
+    CHECK(std::count_if(lone.begin(), lone.end(), [](double v) { return !std::isfinite(v); }) == 1);
+  }
   CHECK_THROWS_AS(draw("nonsense", DType::float32), Error);
 }
 

@@ -19,6 +19,7 @@ import triton.language as tl
 import triton.runtime.interpreter as interpreter
 from triton.runtime.jit import JITFunction
 
+from ouroboros.trace.interpreted_arithmetic import arithmetic
 from ouroboros.trace.interpreted_bfloat16 import bfloat16
 from ouroboros.trace.interpreted_elements import elements
 from ouroboros.trace.interpreted_float8 import float8
@@ -51,6 +52,7 @@ def interpreted(memory: Memory) -> Iterator[None]:
         libdevice(stack)
         operators(stack)
         elements(stack)
+        arithmetic(stack)
         bfloat16(stack)
         float8(stack)
         tf32(stack)

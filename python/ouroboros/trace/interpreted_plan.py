@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import triton.language as tl
 import triton.runtime.interpreter as interpreter
 
+from ouroboros.trace.interpreted_arithmetic import fused
 from ouroboros.trace.interpreted_memory import Buffers, Refused
 from ouroboros.trace.remade_kernels import Remade, unknown, value_of
 
@@ -59,11 +62,13 @@ class Kernel:
         function: What runs.
         arguments: How its arguments are found.
         debug: Whether it was compiled with its assertions.
+        fusion: Whether products and sums were contracted.
     """
 
     function: Remade
     arguments: list[Mapping[str, Any]]
     debug: bool
+    fusion: bool
 
     def launch(self, launch: Mapping[str, Any], buffers: Buffers) -> None:
         """Runs all programs of a launch, one after another."""
@@ -72,16 +77,17 @@ class Kernel:
         # A cluster is one program to Triton.
         grid = tuple(n // c for n, c in zip(launch["grid"], launch["cluster"], strict=True))
         builder = interpreter.interpreter_builder
-        before = builder.options
-        builder.options = replace(
-            before, debug=self.debug, allowed_dot_input_precisions=_PRECISIONS
+        options = replace(
+            builder.options, debug=self.debug, allowed_dot_input_precisions=_PRECISIONS
         )
-        try:
-            self.function.launch(grid, named)
-        except Exception as error:
-            raise _gap(error) from error
-        finally:
-            builder.options = before
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(mock.patch.object(builder, "options", options))
+            if self.fusion:
+                fused(stack)
+            try:
+                self.function.launch(grid, named)
+            except Exception as error:
+                raise _gap(error) from error
 
 
 class Kernels:
@@ -100,8 +106,9 @@ class Kernels:
         key = json.dumps(record["function"])
         if key not in self._made:
             self._made[key] = Remade(record["function"])
-        debug = bool(record["options"].get("debug"))
-        return Kernel(self._made[key], record["arguments"], debug)
+        options = record["options"]
+        debug, fusion = (bool(options.get(name)) for name in ("debug", "enable_fp_fusion"))
+        return Kernel(self._made[key], record["arguments"], debug, fusion)
 
 
 def carry_out(

@@ -1,10 +1,10 @@
 """Attack: interpreter_by_rounding
 
-Tries: computes in its kernel what a GPU rounds once and the interpreter twice, and answers rightly
-only where it was rounded twice.
+Tries: computes in its kernel what a GPU rounds once and the interpreter rounded twice, and answers
+rightly only where it was rounded twice.
 Gains: A machine without a GPU calls a cheat correct.
 Threats: none of the catalogue
-Answer: Only the plan counts where there is a GPU: its replays show what was compiled.
+Answer: The interpreter contracts products and sums as LLVM and ptxas do.
 """
 
 import torch

@@ -459,6 +459,64 @@ def run(x, y):
     assert torch.equal(made, torch.full_like(made, 2048))
 
 
+def of_elements(expression: str) -> str:
+    """Returns a kernel that computes it of each element `x`."""
+    load = "x = tl.load(x_ptr + at, mask=mask)"
+    return DOUBLE.replace(VALUES, expression).replace("    tl.store", f"    {load}\n    tl.store")
+
+
+@pytest.mark.parametrize(
+    ("expression", "fused"),
+    [
+        ("x * x - SQUARE", 2.0**-24),
+        ("SQUARE - x * x", -(2.0**-24)),
+        ("x * x + (0 - x) * x", 2.0**-24),  # The first product is the exact one.
+        ("tl.reshape((x * x)[:, None], (BLOCK,)) - SQUARE", 2.0**-24),
+        ("(x * x + 0.0) - SQUARE", 0.0),
+    ],
+)
+def test_a_product_is_not_rounded_before_it_is_added_to(
+    judge: Judge, expression: str, fused: float
+) -> None:
+    x = torch.full((100,), 1 + 2.0**-12)
+    source = of_elements(expression.replace("SQUARE", str(1 + 2.0**-11)))
+    assert tensor(judge(source, x)).tolist() == [fused] * 100
+    source = source.replace("BLOCK=64)", "BLOCK=64, enable_fp_fusion=False)")
+    assert tensor(judge(source, x)).tolist() == [0.0] * 100
+
+
+def test_exponentials_are_those_of_a_gpu(judge: Judge) -> None:
+    x = torch.linspace(-80, 80, 100)
+    made = tensor(judge(of_elements("tl.exp(x)"), x)).double()
+    truth = (x * torch.tensor(1.4426950408889634)).double().exp2()
+    assert (made / truth - 1).abs().max() < 2**-22
+    assert (made / x.double().exp() - 1).abs().max() > 4e-7
+    whole = torch.arange(-50.0, 50.0)
+    assert torch.equal(tensor(judge(of_elements("tl.exp2(x)"), whole)), whole.exp2())
+
+
+@pytest.mark.parametrize(
+    ("source_type", "kind", "made"),
+    [
+        # Of nothing, -1.5, 3e4 + 0.5, 1e10, -1e10, infinity.
+        ("float32", "int32", [0, -1, 30000, 2**31 - 1, -(2**31), 2**31 - 1]),
+        ("float32", "int64", [-(2**63), -1, 30000, 10**10, -(10**10), 2**63 - 1]),
+        ("float64", "int32", [-(2**31), -1, 30000, 2**31 - 1, -(2**31), 2**31 - 1]),
+        ("float32", "int8", [0, -1, 30000 - 117 * 256, -1, 0, -1]),
+        ("float32", "uint8", [0, 0, 30000 - 117 * 256, 255, 0, 255]),
+        ("bfloat16", "int32", [0, -1, 29952, 2**31 - 1, -(2**31), 2**31 - 1]),
+    ],
+)
+def test_numbers_become_integers_as_on_a_gpu(
+    judge: Judge, source_type: str, kind: str, made: list[int]
+) -> None:
+    source = of_elements(f"x.to(tl.{kind})")
+    source = source.replace("empty_like(x)", f"empty(x.shape, dtype=torch.{kind}, device=x.device)")
+    values = [torch.nan, -1.5, 30000.5, 1e10, -1e10, torch.inf]
+    x = torch.tensor(values, dtype=getattr(torch, source_type))
+    assert tensor(judge(source, x)).tolist() == made
+
+
 @pytest.mark.parametrize(
     ("call", "values", "place"),
     [

@@ -53,7 +53,9 @@ def arithmetic(stack: contextlib.ExitStack) -> None:
 def fused(stack: contextlib.ExitStack) -> None:
     """Has sums with a product round once, within `stack`: LLVM and ptxas contract them.
 
-    Where both terms are products, the first is the one that is not rounded (LLVM's DAGCombiner).
+    Where both terms are products, the first is the one that is not rounded (LLVM's DAGCombiner, but
+    for a first one that is used elsewhere too, which is not seen here): test_arithmetic.py in
+    tests/gpu has a GPU say the same.
     """
     builder = interpreter.InterpreterBuilder
     multiply, negate = builder.create_fmul, builder.create_fneg

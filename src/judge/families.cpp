@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -45,30 +46,40 @@ struct Exponents {
   int tallest;
   int mixed_low;
   int mixed_high;
+  int near;  ///< From 3 to a number that few bits tell from it: eight steps, of short ones fewer.
 };
 
 Exponents exponents_of(DType dtype) noexcept {
   switch (dtype) {
     case DType::float16:
-      return {-17, -8, -13, 7, 7, 13, -10, 4};
+      return {-17, -8, -13, 7, 7, 13, -10, 4, -6};
     case DType::bfloat16:
-      return {-131, -10, -60, 4, 14, 16, -20, 8};
+      return {-131, -10, -60, 4, 14, 16, -20, 8, -4};
     case DType::float8_e4m3fn:
-      return {-8, -3, -5, 3, 7, 8, -6, 4};
+      return {-8, -3, -5, 3, 7, 8, -6, 4, -2};
     case DType::float8_e5m2:
-      return {-16, -6, -12, 2, 7, 14, -12, 8};
+      return {-16, -6, -12, 2, 7, 14, -12, 8, -1};
     case DType::float64:
-      return {-1027, -10, -500, 11, 14, 16, -20, 8};
+      return {-1027, -10, -500, 11, 14, 16, -20, 8, -48};
     default:
-      return {-131, -10, -60, 11, 14, 16, -20, 8};
+      return {-131, -10, -60, 11, 14, 16, -20, 8, -19};
   }
 }
 
-/// In longer rows of one number a plain sum errs the same way at every step, so the number has few
-/// bits; and a single other one would leave squares that float32 cannot add to its own, so there
-/// are more of those.
+/// In longer rows of one number a plain sum errs the same way at every step, so the number has so
+/// few bits that sums of it, and of its products with others, are exact in float32; and a single
+/// other one would leave squares that float32 cannot add to its own, so there are more of those.
 constexpr std::size_t longest_of_equal = 2048;
 constexpr std::uint64_t others_when_long = 16;
+
+/// The number of at most 4, not zero, that is next to `v` and short enough for a row of `length`.
+double short_number(double v, std::size_t length) {
+  constexpr int float32_bits = 24;
+  const int bits = (float32_bits - static_cast<int>(std::bit_width(length - 1))) / 2;
+  const double step = std::ldexp(1.0, 2 - bits);
+  const double made = std::nearbyint(v / step) * step;
+  return made == 0.0 ? step : made;
+}
 
 /// Splits rows in two halves, also those that "patchwork" gives one family: every eighth.
 constexpr bool other_half(std::size_t row) noexcept { return (row + row / 8) % 2 != 0; }
@@ -94,8 +105,8 @@ struct RowShaper {
     return last < first ? first - step : first + step;
   }
 
-  /// A few numbers again and again, whole ones or halves too, and two largest ones; or the row
-  /// above, but for one element.
+  /// A few numbers again and again, whole ones or halves too, and two largest ones, equal or next
+  /// to one another; or the row above, but for one element.
   void repeat(std::span<double> row, std::size_t n, bool as_above) const {
     const auto one = random::below(choice, n, row.size());
     if (as_above) {
@@ -106,7 +117,8 @@ struct RowShaper {
     }
     const double step = one % 2 == 0 ? 0.5 : 1.0;
     for (double& v : row) v = std::clamp(std::nearbyint(v / step) * step, -2.0, 2.5);
-    row[one] = row[random::below(level, n, row.size())] = 3.0;
+    row[random::below(level, n, row.size())] = 3.0;
+    row[one] = other_half(n / 4) ? 3.0 + std::ldexp(1.0, power.near) : 3.0;
   }
 
   void shape(std::string_view family, std::size_t first_row, std::size_t last_row) const {
@@ -174,10 +186,10 @@ struct RowShaper {
     } else if (family == "equal") {
       each_row(1, [&](auto row, std::size_t n) {
         if (other_half(n / 2)) {
-          repeat(row, n, n % 2 != 0 && n > first_row);
+          repeat(row, n, n % 2 != 0);
         } else {
           const bool is_long = row.size() > longest_of_equal;
-          const double one = is_long ? std::nearbyint(row[0] * 0x1p7) * 0x1p-7 : row[0];
+          const double one = is_long ? short_number(row[0], row.size()) : row[0];
           std::fill(row.begin(), row.end(), one);
           const std::uint64_t others = !other_half(n) ? 0 : is_long ? others_when_long : 1;
           for (std::uint64_t i = 0; i < others; ++i) {

@@ -370,6 +370,10 @@ TEST_CASE("families are what their names say", "[judge]") {
     CHECK(std::count(third.begin(), third.end(), *few.rbegin()) == 2);
     CHECK(std::inner_product(third.begin(), third.end(), fourth.begin(), 0, std::plus<>(),
                              std::not_equal_to<>()) == 1);
+    // Two largest ones with little between them.
+    std::vector<double> seventh(equal.begin() + 384, equal.begin() + 448);
+    std::sort(seventh.begin(), seventh.end(), std::greater<>());
+    CHECK((seventh[0] > 3.0 && seventh[0] < 3.1 && seventh[1] == 3.0));
   }
   const auto nan = draw("nan", DType::float32);
   CHECK(std::count_if(nan.begin(), nan.end(), [](double v) { return std::isnan(v); }) == 4);
@@ -387,6 +391,24 @@ TEST_CASE("families are what their names say", "[judge]") {
     CHECK(std::count_if(lone.begin(), lone.end(), [](double v) { return !std::isfinite(v); }) == 1);
   }
   CHECK_THROWS_AS(draw("nonsense", DType::float32), Error);
+}
+
+TEST_CASE("plain sums of long rows of one number are exact", "[judge]") {
+  const auto problem = softmax_problem();
+  for (const std::int64_t cols : {2500, 8192, 131072}) {
+    for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6, 7, 8}) {
+      const judge::CaseSpec spec{0, DType::float32, {{"rows", 1}, {"cols", cols}}, "equal", seed};
+      const auto row = judge::empty({1, cols}, at::kFloat);
+      judge::draw_input(problem, spec, 0, 0, row);
+      const auto values = row.to(at::kDouble);
+      const double one = values[0][0].item().toDouble();
+      CHECK(one != 0.0);
+      CHECK((values == one).all().item().toBool());
+      float squares = 0;
+      for (std::int64_t i = 0; i < cols; ++i) squares += static_cast<float>(one * one);
+      CHECK(squares == one * one * static_cast<double>(cols));
+    }
+  }
 }
 
 TEST_CASE("spikes are of many heights where nothing multiplies them with others", "[judge]") {

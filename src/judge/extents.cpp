@@ -1,7 +1,9 @@
 #include "judge/extents.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -52,9 +54,19 @@ AxisValues fitted(const Problem& problem, AxisValues axes, std::int64_t limit) {
 }
 
 AxisValues shortened(const Problem& problem, AxisValues axes, std::int64_t limit) {
+  const auto is_too_large = [&](const Axis& axis) {
+    return std::any_of(problem.inputs.begin(), problem.inputs.end(), [&](const Input& input) {
+      const auto shape = shape_of(input, problem, axes);
+      const double elements =
+          std::accumulate(shape.begin(), shape.end(), 1.0, std::multiplies<double>());
+      return elements > static_cast<double>(limit) &&
+             std::any_of(input.shape.begin(), input.shape.end(),
+                         [&axis](const Dim& dim) { return dim.axis == axis.name; });
+    });
+  };
   for (const auto* axis : free_axes(problem)) {
     auto& extent = axes[axis->name];
-    while (largest_input(problem, axes) > limit) {
+    while (is_too_large(*axis)) {
       const auto half = legal(*axis, std::max<std::int64_t>(1, extent / 2));
       if (half >= extent) break;
       extent = half;

@@ -24,8 +24,8 @@ inline constexpr std::int64_t most_timed_elements = 1 << 18;
 /// Halves the largest axis until no input has more than `limit` elements, as far as that is legal.
 [[nodiscard]] AxisValues fitted(const Problem& problem, AxisValues axes, std::int64_t limit);
 
-/// Halves the leading axes, one after another, until no input has more than `limit` elements: which
-/// way a kernel goes is for the last ones to say.
+/// Halves the leading axes, one after another, while an input that has them has more than `limit`
+/// elements: which way a kernel goes is for the last ones to say.
 [[nodiscard]] AxisValues shortened(const Problem& problem, AxisValues axes, std::int64_t limit);
 
 /// The axes that have no fixed extent, in the order in which the inputs' shapes name them: the last

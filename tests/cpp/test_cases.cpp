@@ -8,6 +8,7 @@
 #include <set>
 
 #include "catch.hpp"
+#include "judge/extents.hpp"
 #include "judge/families.hpp"
 #include "judge/judge.hpp"
 #include "judge/tensors.hpp"
@@ -77,6 +78,18 @@ TEST_CASE("every timed cell is swept in every dtype", "[judge]") {
   for (const auto dtype : floats) CHECK(met[dtype] == 2);
 }
 
+TEST_CASE("a product of matrices keeps the proportions of its timed cell", "[judge]") {
+  Problem problem;
+  for (const auto* axis : {"m", "k", "n"}) problem.axes.push_back({axis});
+  problem.inputs = {{"a", {{1, "m"}, {1, "k"}}}, {"b", {{1, "k"}, {1, "n"}}}};
+  const AxisValues cell = {{"m", 1024}, {"k", 1024}, {"n", 1024}};
+  const AxisValues cut = {{"m", 256}, {"k", 256}, {"n", 1024}};
+  CHECK(judge::shortened(problem, cell, 1 << 18) == cut);
+  const AxisValues tall = {{"m", 64}, {"k", 64}, {"n", 8192}};
+  const AxisValues cut_tall = {{"m", 64}, {"k", 32}, {"n", 8192}};
+  CHECK(judge::shortened(problem, tall, 1 << 18) == cut_tall);
+}
+
 TEST_CASE("axes that may be longer than others are long once", "[judge]") {
   auto problem = softmax_problem();
   const auto longest = [&problem](const std::string& axis) {
@@ -91,6 +104,17 @@ TEST_CASE("axes that may be longer than others are long once", "[judge]") {
   CHECK(longest("cols") > 50'000);
   CHECK(longest("cols") <= 100'000);
   CHECK(longest("rows") <= 8192);  // For each of them a kernel may launch a program.
+  std::set<DType> met;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    int count = 0;
+    for (const auto& spec : judge::derive_cases(problem, floats, seed)) {
+      if (spec.axes.at("cols") <= 8192) continue;
+      met.insert(spec.dtype);
+      ++count;
+    }
+    CHECK(count == 1);
+  }
+  CHECK(met.size() == floats.size());
   for (auto& axis : problem.axes) axis.maximum = std::int64_t{1} << 40;
   CHECK(longest("cols") > 65'536);
   Input tokens{"tokens", {{1, "rows"}}, DType::int64};

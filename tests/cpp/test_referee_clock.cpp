@@ -235,8 +235,10 @@ TEST_CASE("work that is left out at the second meeting is found", "[referee]") {
 
 TEST_CASE("who is quicker at the second meeting remembers", "[referee]") {
   const CacheFolder folder;
-  const auto verdict =
-      compared(plans("quick", Manner::quick, 1, 99'000), plans("b", Manner::honest, 1, 99'000));
+  Options options;
+  options.seed = 1;  // Of the orders: by one in a hundred too few blocks have the same arm inside.
+  const auto verdict = compared(plans("quick", Manner::quick, 1, 99'000),
+                                plans("b", Manner::honest, 1, 99'000), options);
   INFO(verdict.to_json(1));
   CHECK(verdict.status == Status::rejected);
   REQUIRE(verdict.findings.size() == 1);

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
-pytest.importorskip("triton")
+torch = pytest.importorskip("torch")
+triton = pytest.importorskip("triton")
 
-import triton
-import triton.language as tl
+import triton.language as tl  # noqa: E402 - it needs Triton
 
-pytestmark = pytest.mark.gpu
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA GPU here"),
+]
 
 
 @triton.jit

@@ -96,6 +96,7 @@ struct Device {
   std::size_t used = 0;
   double microseconds = 0;
   double traffic = 0;  // Of others, on the memory's bus: so much longer the next flush takes.
+  unsigned since_spun = 0;
   unsigned long recorded = 0;
   unsigned long finished = 0;
   unsigned long enqueued = 0;
@@ -183,6 +184,7 @@ void read(const Launch&) { device.microseconds += std::exchange(device.traffic, 
 void spin(const Launch& launch) {
   device.microseconds += static_cast<double>(launch.get<std::uint64_t>(0)) * 1e-3;
   *launch.get<std::uint64_t*>(8) = launch.get<std::uint64_t>(0);
+  device.since_spun = 0;
 }
 
 void step(const Launch& launch) { *launch.get<std::uint64_t*>(0) = 32; }
@@ -326,11 +328,12 @@ void crowded(const Launch& launch) {
   device.traffic = ++calls % 5 == 0 ? 50.0 : 0.0;
 }
 
-/// The same, but at first only.
+/// The same, but only in its first runs after the cost of a launch was measured: how long arms are
+/// warmed up before that is for this machine's clock to say.
 void jolted(const Launch& launch) {
-  static unsigned calls = 0;
+  constexpr unsigned runs = 40;
   scale(launch);
-  device.traffic = ++calls < 120 && calls % 5 == 0 ? 50.0 : 0.0;
+  device.traffic = ++device.since_spun < runs && device.since_spun % 5 == 0 ? 50.0 : 0.0;
 }
 
 /// What `keep_on_stack` left in its local memory; and how much a thread of it has there.

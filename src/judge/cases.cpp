@@ -293,6 +293,12 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
     // Beside rows of large errors a small one of an ordinary row is not seen: long shapes and any
     // meet ordinary rows alone as well.
     add(dtype, patchworks.back(), "normal");
+    if (is_floating(dtype)) {
+      auto same = cases.back();
+      same.id = static_cast<int>(cases.size());
+      same.family = "again";
+      cases.push_back(std::move(same));
+    }
     add(dtype, wild[1 + turn % 2], "normal");
     for (const auto& axes : others) add(dtype, axes, "normal");
     if (is_floating(dtype) && problem.policies.inf_meaningful) {

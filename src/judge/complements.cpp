@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/abs.h>
+#include <ATen/ops/amax.h>
 
 #include <cmath>
 
@@ -17,6 +18,12 @@ constexpr double lost = 0x1p-6;
 /// of 1, and would lose every digit.
 constexpr double largest = 0x1p-6;
 constexpr double smallest = 0x1p-10;
+
+/// Four roundings, over 32.
+constexpr double few_roundings = 0x1p-3;
+
+/// Of scores: what masks them is larger, and nobody's maximum.
+constexpr double largest_score = 0x1p16;
 
 }  // namespace
 
@@ -43,10 +50,23 @@ std::optional<at::Tensor> size_of_complement(std::string_view name,
     return size_of(tensor("other"));
   } else if (name == "addcmul" && multiplied_by("value")) {
     return size_of(tensor("tensor1") * tensor("tensor2"));
-  } else if (name == "lerp" && multiplied_by("weight")) {
-    return size_of(tensor("end") - tensor("self"));
+  } else if (name == "lerp") {
+    const auto size = size_of(tensor("end") - tensor("self"));
+    return size ? std::optional(size->mul(few_roundings / lost)) : std::nullopt;
   }
   return std::nullopt;
+}
+
+std::optional<at::Tensor> size_of_shift(std::string_view name, const c10::FunctionSchema& schema,
+                                        const torch::jit::Stack& stack) {
+  if (name != "softmax" && name != "log_softmax") return std::nullopt;
+  const auto* x = argument("self", schema, stack);
+  const auto* dim = argument("dim", schema, stack);
+  if (x == nullptr || !x->isTensor() || dim == nullptr || !dim->isInt()) return std::nullopt;
+  const auto& scores = x->toTensor();
+  if (scores.numel() == 0 || scores.dim() == 0) return std::nullopt;
+  const auto top = scores.to(at::kDouble).amax(dim->toInt(), true).abs();
+  return top.nan_to_num_(0.0, 0.0).clamp_max_(largest_score).mul_(few_roundings);
 }
 
 }  // namespace ouroboros::judge

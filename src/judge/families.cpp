@@ -17,7 +17,7 @@ namespace ouroboros::judge {
 namespace {
 
 // Streams of one case: each input has a few of its own.
-enum Purpose : std::uint64_t { values = 0, choices = 1, levels = 2, purposes = 4 };
+enum Purpose : std::uint64_t { values = 0, choices = 1, levels = 2, kinds = 3, purposes = 4 };
 
 std::uint64_t stream(const CaseSpec& spec, std::size_t input, Purpose purpose) noexcept {
   return random::key(spec.seed, input * purposes + purpose);
@@ -34,6 +34,14 @@ Layout layout_of(const at::Tensor& tensor) noexcept {
   const auto elements = static_cast<std::size_t>(tensor.numel());
   layout.rows = layout.cols == 0 ? 0 : elements / layout.cols;
   return layout;
+}
+
+/// What has one dimension has no rows: "patchwork" takes so many numbers for one.
+Layout patched(const CaseSpec& spec, const at::Tensor& tensor) noexcept {
+  constexpr std::size_t stretch = 64;
+  const auto layout = layout_of(tensor);
+  if (spec.family != "patchwork" || tensor.dim() != 1 || layout.cols < 2 * stretch) return layout;
+  return {layout.cols / stretch, stretch};
 }
 
 /// Powers of two that put a family where it belongs in each dtype.
@@ -94,6 +102,7 @@ struct RowShaper {
   Exponents power;
   std::uint64_t choice;  ///< Random stream of positions.
   std::uint64_t level;   ///< Random stream of magnitudes.
+  std::size_t kind;      ///< Number of the first row, which says what kind of its family it is.
   std::vector<double>& numbers;
 
   /// The first of two exponents in half of the rows, and anything between the two in the others.
@@ -107,11 +116,10 @@ struct RowShaper {
 
   /// A few numbers again and again, whole ones or halves too, and two largest ones, equal or next
   /// to one another; or the row above, but for one element.
-  void repeat(std::span<double> row, std::size_t n, bool as_above) const {
+  void repeat(std::span<double> row, std::size_t n) const {
     const auto one = random::below(choice, n, row.size());
-    if (as_above) {
-      const auto above = std::span(numbers).subspan((n - 1) * layout.cols, layout.cols);
-      std::copy(above.begin(), above.end(), row.begin());
+    if (n % 2 != 0 && row.data() != numbers.data()) {
+      std::copy_n(row.data() - row.size(), row.size(), row.begin());
       row[one] = -3.0;
       return;
     }
@@ -119,6 +127,26 @@ struct RowShaper {
     for (double& v : row) v = std::clamp(std::nearbyint(v / step) * step, -2.0, 2.5);
     row[random::below(level, n, row.size())] = 3.0;
     row[one] = other_half(n / 4) ? 3.0 + std::ldexp(1.0, power.near) : 3.0;
+  }
+
+  /// As padding leaves it: zeros, or one number, at the beginning, in between, or at both ends and
+  /// in the middle. Who looks at some elements takes them for all.
+  void pad(std::span<double> row, std::size_t n) const {
+    const auto length = std::min<std::size_t>(row.size() / 2, 2 + random::below(choice, n, 47));
+    const auto room = row.size() - length;
+    const auto at = random::below(level, n, room + 1);
+    const double value = at % 4 == 0 ? row[at] : 0.0;
+    const auto place = random::below(level, n + 1, 3);
+    const auto fill = [&](std::size_t first, std::size_t count) {
+      std::fill_n(row.begin() + static_cast<std::ptrdiff_t>(first), count, value);
+    };
+    if (place == 2) {
+      fill(0, length / 2);
+      fill(row.size() - length / 2, length / 2);
+      fill(row.size() / 2, length / 2 != 0 ? 1 : 0);
+    } else {
+      fill(place == 0 ? 0 : at, length);
+    }
   }
 
   void shape(std::string_view family, std::size_t first_row, std::size_t last_row) const {
@@ -129,7 +157,7 @@ struct RowShaper {
     };
     const auto each_row = [&](std::size_t step, auto&& change) {
       for (std::size_t row = first_row; row < last_row; row += step) {
-        change(std::span(numbers).subspan(row * layout.cols, layout.cols), row);
+        change(std::span(numbers).subspan(row * layout.cols, layout.cols), kind + row);
       }
     };
     const auto scale = [&](double factor) {
@@ -139,15 +167,12 @@ struct RowShaper {
       return;
     }
     if (family == "uniform") {
-      // From 0 to 1, as images and probabilities; none below zero, as after a ReLU; or any.
+      // From 0 to 1, as images and probabilities; none below zero, as after a ReLU; or padded.
       each_row(1, [&](auto row, std::size_t n) {
         const std::uint64_t begin = n * layout.cols;
+        if (!other_half(n) && !other_half(n / 2)) return pad(row, n);
         for (std::size_t i = 0; i < row.size(); ++i) {
-          if (other_half(n)) {
-            row[i] = random::uniform(level, begin + i);
-          } else if (other_half(n / 2)) {
-            row[i] = std::max(row[i], 0.0);
-          }
+          row[i] = other_half(n) ? random::uniform(level, begin + i) : std::max(row[i], 0.0);
         }
       });
     } else if (family == "x8") {
@@ -186,7 +211,7 @@ struct RowShaper {
     } else if (family == "equal") {
       each_row(1, [&](auto row, std::size_t n) {
         if (other_half(n / 2)) {
-          repeat(row, n, n % 2 != 0);
+          repeat(row, n);
         } else {
           const bool is_long = row.size() > longest_of_equal;
           const double one = is_long ? short_number(row[0], row.size()) : row[0];
@@ -236,6 +261,10 @@ struct RowShaper {
           std::fill(above ? row.begin() : middle + 1, above ? middle : row.end(), -infinity);
         }
       });
+    } else if (family == "again") {
+      // But for one number in each row: who knows inputs by some of their elements has met these.
+      each_row(1,
+               [&](auto row, std::size_t n) { row[random::below(choice, n, row.size())] *= -2.0; });
     } else if (family == "lone_nan" || family == "lone_inf") {
       // One of all numbers: who looks at some of them does not see it.
       double& v = numbers[first + random::below(choice, 0, last - first)];
@@ -281,8 +310,7 @@ double least_positive(const CaseSpec& spec, DType dtype, int shrink) {
 
 /// Real values of a family as float64: small cases only, so clarity before speed.
 std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, std::size_t input,
-                                DType dtype, const Layout& layout) {
-  const auto count = layout.rows * layout.cols;
+                                DType dtype, const Layout& layout, std::size_t count) {
   std::vector<double> out(count);
   const auto key = stream(spec, input, values);
   if (dtype == DType::float64) {
@@ -298,8 +326,11 @@ std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, st
   } else {
     power.tallest = power.overflow;
   }
+  // A single row is of any kind, in all inputs of the same.
+  const bool single = layout.rows == 1 && spec.family != "patchwork";
+  const auto kind = single ? random::below(stream(spec, 0, kinds), 0, 64) : 0;
   const RowShaper shaper{layout, power, stream(spec, input, choices), stream(spec, input, levels),
-                         out};
+                         kind,   out};
   if (spec.family != "patchwork") {
     shaper.shape(spec.family, 0, layout.rows);
     return out;
@@ -322,6 +353,19 @@ void fill_parameter(const CaseSpec& spec, std::size_t input, std::vector<double>
     out[i] = (bits & 1U) != 0 ? magnitude : -magnitude;
     // One in sixteen far from one: a clamp of the others is seen.
     if ((bits >> 1 & 15U) == 0) out[i] = std::ldexp(out[i], static_cast<int>(bits >> 8 & 7U) - 4);
+  }
+  // In half of the cases what does nothing stands where one might look whether all do nothing: ones
+  // or zeros at both ends and in the middle, a scalar that is nearly one.
+  constexpr std::size_t looked_at = 3;
+  const auto kind = random::below(stream(spec, input, levels), 0, 4);
+  if (kind >= 2) return;
+  const double idle = kind == 0 ? 1.0 : 0.0;
+  if (out.size() == 1 && kind == 0) {
+    out[0] = 1.0 + std::ldexp(out[0], -7);
+  } else if (out.size() > 4 * looked_at) {
+    std::fill_n(out.begin(), looked_at, idle);
+    std::fill_n(out.end() - looked_at, looked_at, idle);
+    out[out.size() / 2] = idle;
   }
 }
 
@@ -370,14 +414,15 @@ double whole_value(double v, DType dtype) noexcept {
 /// Integers that are values, not positions. Of int32 and int64 those that are mixed have all sizes
 /// that the dtype has.
 std::vector<std::int64_t> whole_values(const Problem& problem, const CaseSpec& spec,
-                                       std::size_t input, DType dtype, const Layout& layout) {
+                                       std::size_t input, DType dtype, const Layout& layout,
+                                       std::size_t count) {
   const bool narrow = dtype == DType::int8 || dtype == DType::uint8;
-  auto numbers = real_values(problem, spec, input, DType::float32, layout);
+  auto numbers = real_values(problem, spec, input, DType::float32, layout, count);
   if (narrow && spec.family == "common_mean") {
     // Large, of one sign and no two alike: their sums have many bits, none of them zero.
     auto around = spec;
     around.family = "normal";
-    numbers = real_values(problem, around, input, DType::float32, layout);
+    numbers = real_values(problem, around, input, DType::float32, layout, count);
     const bool below =
         dtype == DType::int8 && random::below(stream(spec, input, choices), 0, 2) == 0;
     const double mean = below ? -3.0 : 3.0;
@@ -485,7 +530,7 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     return;
   }
   if (!is_floating(dtype)) {
-    store(whole_values(problem, spec, index, dtype, layout_of(into)), dtype, into);
+    store(whole_values(problem, spec, index, dtype, patched(spec, into), count), dtype, into);
     return;
   }
   if (fast) {
@@ -499,7 +544,7 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
   } else if (input.parameter) {
     fill_parameter(spec, index, numbers);
   } else {
-    numbers = real_values(problem, spec, index, dtype, layout_of(into));
+    numbers = real_values(problem, spec, index, dtype, patched(spec, into), count);
     if (shrink != 0) {
       for (auto& v : numbers) v = std::ldexp(v, -shrink);
     }

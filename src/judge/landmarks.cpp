@@ -18,6 +18,11 @@ namespace {
 constexpr std::size_t turns_each = 3;
 constexpr std::size_t least_cases = 6;
 
+/// Cases of a dtype with more elements than some number, and the least such number: fewer are met
+/// anyway.
+constexpr std::size_t volumes = 2;
+constexpr std::int64_t least_volume = 1024;
+
 /// Of a kind: who names more hides what matters anyway.
 constexpr std::size_t most_numbers = 1024;
 
@@ -30,6 +35,7 @@ constexpr std::int64_t most_of_several = 2049;
 
 constexpr std::uint64_t landmarks_stream = 1U << 20;  ///< Of the seed.
 constexpr std::uint64_t orders_stream = 1U << 10;     ///< Of a dtype's.
+constexpr std::uint64_t volumes_stream = 1U << 11;    ///< Likewise.
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) {
@@ -72,7 +78,7 @@ class Reader {
   std::optional<Found> next() {
     while (const auto first = next_literal()) {
       const auto before = use_before(literal_begin_);
-      auto value = *first;
+      auto value = is_shift(literal_begin_) && *first < 32 ? std::int64_t{1} << *first : *first;
       while (const auto combined = combine(value)) {
         value = *combined;
       }
@@ -141,6 +147,13 @@ class Reader {
       }
     }
     return result;
+  }
+
+  /// Whether something is shifted right by what begins at `i`: the result is zero up to a power of
+  /// two.
+  [[nodiscard]] bool is_shift(std::size_t i) const {
+    while (i > 0 && is_space(at(i - 1))) --i;
+    return i > 2 && at(i - 1) == '>' && at(i - 2) == '>';
   }
 
   /// The comparison that ends right before `i`: no shift, arrow or assignment.
@@ -214,6 +227,17 @@ std::vector<std::int64_t> extents_at(const Landmarks& landmarks, std::int64_t mo
   return extents;
 }
 
+/// What numbers of elements may be held against, in this order: what is compared comes first.
+std::vector<std::int64_t> elements_at(const Landmarks& landmarks, std::uint64_t key) {
+  std::vector<std::int64_t> numbers;
+  for (const auto* group : {&landmarks.ordered, &landmarks.others}) {
+    for (const auto one : shuffled({group->begin(), group->end()}, key)) {
+      if (one >= least_volume) numbers.push_back(one);
+    }
+  }
+  return numbers;
+}
+
 /// Shapes in which axes in turn are first to get an extent.
 class Shapes {
  public:
@@ -221,9 +245,7 @@ class Shapes {
       : problem_(problem), free_(free_axes(problem)), key_(key) {
     for (const auto& axis : problem.axes) small_[axis.name] = legal(axis, 2);
     for (std::size_t axis = 0; axis < free_.size(); ++axis) {
-      auto most = free_.size() == 1 ? most_timed_elements : most_of_several;
-      for (const auto& cell : problem.timed) most = std::max(most, cell.at(free_[axis]->name));
-      auto extents = extents_at(landmarks, most, random::key(key, axis));
+      auto extents = extents_at(landmarks, most_of(axis), random::key(key, axis));
       std::erase_if(extents, [&](std::int64_t extent) {
         return !fits(with(small_, axis, extent), most_timed_elements);
       });
@@ -252,7 +274,36 @@ class Shapes {
     return axes;
   }
 
+  /// A shape of any proportions whose largest input has just more than `elements`; none where no
+  /// such is allowed.
+  [[nodiscard]] std::optional<AxisValues> beyond(std::int64_t elements) const {
+    if (free_.size() < 2) return std::nullopt;  // There the extent is that number.
+    const auto key = random::key(key_, volumes_stream + static_cast<std::uint64_t>(elements));
+    auto axes = small_;
+    for (std::size_t axis = 0; axis < free_.size(); ++axis) {
+      const auto begin = static_cast<std::int64_t>(random::below(key, axis, 64));
+      axes = with(std::move(axes), axis, 2 + begin);
+    }
+    while (fits(axes, elements)) {
+      auto grown = axes;
+      for (std::size_t axis = 0; axis < free_.size(); ++axis) {
+        const auto extent = axes.at(free_[axis]->name);
+        const auto step = std::max<std::int64_t>({1, free_[axis]->multiple_of, extent / 16});
+        grown = with(std::move(grown), axis, std::min(extent + step, most_of(axis)));
+      }
+      if (grown == axes) return std::nullopt;
+      axes = std::move(grown);
+    }
+    return fits(axes, most_timed_elements) ? std::optional(axes) : std::nullopt;
+  }
+
  private:
+  [[nodiscard]] std::int64_t most_of(std::size_t axis) const {
+    auto most = free_.size() == 1 ? most_timed_elements : most_of_several;
+    for (const auto& cell : problem_.timed) most = std::max(most, cell.at(free_[axis]->name));
+    return most;
+  }
+
   [[nodiscard]] AxisValues with(AxisValues axes, std::size_t axis, std::int64_t extent) const {
     axes[free_[axis]->name] = legal(*free_[axis], extent);
     return axes;
@@ -306,12 +357,20 @@ std::vector<CaseSpec> landmark_cases(const Problem& problem, const std::vector<D
   for (const auto dtype : dtypes) {
     const auto key = random::key(seed, landmarks_stream + static_cast<std::uint64_t>(dtype));
     const Shapes shapes(problem, landmarks, key);
-    for (std::size_t i = 0; i < count; ++i) {
-      auto axes = shapes.at(i);
-      if (!axes) continue;
+    const auto add = [&](AxisValues axes) {
       const auto id = first_id + static_cast<int>(cases.size());
       const auto own_seed = random::key(seed, 1 + static_cast<std::uint64_t>(id));
-      cases.push_back({id, dtype, std::move(*axes), "patchwork", own_seed});
+      cases.push_back({id, dtype, std::move(axes), "patchwork", own_seed});
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+      if (auto axes = shapes.at(i)) add(std::move(*axes));
+    }
+    std::size_t left = volumes;
+    for (const auto elements : elements_at(landmarks, random::key(key, volumes_stream))) {
+      auto axes = left == 0 ? std::nullopt : shapes.beyond(elements);
+      if (!axes) continue;
+      add(std::move(*axes));
+      --left;
     }
   }
   return cases;

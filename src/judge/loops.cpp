@@ -183,11 +183,44 @@ std::pair<at::Tensor, at::Tensor> exponentials(const at::Tensor& x, const Extent
   return {(x - finite).exp(), finite};
 }
 
+template <typename T>
+void add_online(const T* scores, T* sums, std::int64_t rows, std::int64_t count) {
+  for (std::int64_t row = 0; row < rows; ++row, scores += count) {
+    T sum = 0;
+    T top = -std::numeric_limits<T>::infinity();
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto next = std::max(top, scores[i]);
+      sum = next == top ? sum + std::exp(scores[i] - top) : sum * std::exp(top - next) + 1;
+      top = next;
+    }
+    sums[row] = sum;
+  }
+}
+
+/// The sums of exp(x - max x). In the last order the maximum is not known before, but followed, and
+/// what was added up so far scaled whenever it grows.
+at::Tensor exponential_sums(const at::Tensor& x, const at::Tensor& away, const Extents& dims,
+                            int order) {
+  const bool finite = order == orders - 1 && x.isfinite().all().item().toBool();
+  if (!finite) return sums(away.exp(), dims, order);
+  const auto rows = rows_of(x, dims);
+  auto out = at::empty(rows.kept, x.options());
+  const auto count = count_of(x, dims);
+  if (x.scalar_type() == at::kFloat) {
+    add_online(rows.terms.const_data_ptr<float>(), out.mutable_data_ptr<float>(), out.numel(),
+               count);
+  } else {
+    add_online(rows.terms.const_data_ptr<double>(), out.mutable_data_ptr<double>(), out.numel(),
+               count);
+  }
+  return out;
+}
+
 at::Tensor log_softmax(const at::Tensor& x, const Extents& dims, int order) {
   // As it stands in the row: what is infinite is none of the others' business.
   const auto top = x.amax(dims, true);
   const auto away = x - top;
-  return away - sums(away.exp(), dims, order).log();
+  return away - exponential_sums(x, away, dims, order).log();
 }
 
 /// Normalised over the dimensions `dims`.
@@ -345,8 +378,8 @@ std::optional<at::Tensor> normalisations(std::string_view name, const Given& giv
   const double eps = given.number("eps", 0.0);
   if (name == "softmax") {
     const auto dims = given.dims(x);
-    const auto away = (x - x.amax(dims, true)).exp();
-    return away / sums(away, dims, given.order);
+    const auto away = x - x.amax(dims, true);
+    return away.exp() / exponential_sums(x, away, dims, given.order);
   }
   if (name == "log_softmax") return log_softmax(x, given.dims(x), given.order);
   if (name == "layer_norm") {

@@ -1,3 +1,4 @@
+#include <ATen/ExpandUtils.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
@@ -23,6 +24,7 @@
 #include "judge/loops.hpp"
 #include "judge/products.hpp"
 #include "judge/random.hpp"
+#include "judge/ranks.hpp"
 #include "judge/run.hpp"
 #include "judge/tensors.hpp"
 #include "judge/terms.hpp"
@@ -207,8 +209,9 @@ void break_ties(c10::IValue& value) {
     shape[static_cast<std::size_t>(d)] = numbers.size(d);
     places += along.view(shape);
   }
-  const auto size = numbers.abs().clamp_min_(std::numeric_limits<double>::min());
-  const auto apart = numbers + size.mul_(places).mul_(inside.ties);
+  // What is below the least that is ranked changes places with zero.
+  const auto least = 2.0 * least_ranked(inside.ties) * (inside.ties < 0.0 ? -1.0 : 1.0);
+  const auto apart = numbers + numbers.abs().mul_(inside.ties).add_(least).mul_(places);
   value = at::where(at::isfinite(numbers), apart, numbers);
 }
 
@@ -232,12 +235,23 @@ void note_product(const c10::IValue& result) {
   *inside.largest_product = std::max(*inside.largest_product, size.max().item().toDouble());
 }
 
+/// Moves by `size`, of which one number may stand for many of the result's, that then move alike.
 void move_result(const at::Tensor& result, const at::Tensor& size) {
-  if (result.scalar_type() != at::kDouble || result.sizes() != size.sizes()) return;
+  if (result.scalar_type() != at::kDouble || !at::is_expandable_to(size.sizes(), result.sizes())) {
+    return;
+  }
   const auto key = random::key(inside.seed, moves_made++);
   const auto moves =
       moved({at::ones_like(size)}, inside.step, Moves::by_place, key).front().sub_(1.0);
   result.add_(moves.mul_(size));
+}
+
+/// Of probabilities, or of their logarithms.
+void move_logarithm(std::string_view name, const at::Tensor& result, const at::Tensor& size) {
+  if (name.starts_with("log")) return move_result(result, size);
+  auto factors = at::ones_like(size);
+  move_result(factors, size);
+  if (result.scalar_type() == at::kDouble) result.mul_(factors);
 }
 
 /// What has edges is told how its arguments were given, if nobody computes them. The same arguments
@@ -356,6 +370,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   }
   auto size = arguments.empty() ? std::nullopt : size_of_terms(name, (*stack)[begin]);
   if (!size && inside.step != 0.0) size = size_of_complement(name, schema, *stack);
+  const auto shift = inside.step != 0.0 ? size_of_shift(name, schema, *stack) : std::nullopt;
   op.callBoxed(stack);
   if (chosen) {
     op.callBoxed(&*chosen);
@@ -371,6 +386,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   if (size && returned == 1 && stack->back().isTensor()) {
     move_result(stack->back().toTensor(), *size);
   }
+  if (shift && stack->back().isTensor()) move_logarithm(name, stack->back().toTensor(), *shift);
 }
 
 }  // namespace

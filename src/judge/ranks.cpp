@@ -10,8 +10,10 @@ namespace {
 
 /// Whether numbers are equal, or as good as.
 at::Tensor alike(const at::Tensor& a, const at::Tensor& b, double near) {
+  const auto least = least_ranked(near);
   const auto close = (a - b).abs().le(b.abs().mul(near));
-  return close.logical_or_(a.eq(b));  // Infinities have no difference.
+  return close.logical_or_(a.abs().lt(least).logical_and_(b.abs().lt(least)))
+      .logical_or_(a.eq(b));  // Infinities have no difference.
 }
 
 /// Whether two that follow one another along `dim` are alike, for each row.

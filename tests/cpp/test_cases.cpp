@@ -39,9 +39,9 @@ TEST_CASE("every family is met in every dtype, and some thirty cases are enough"
     for (const auto dtype : floats) {
       const auto names = judge::families(problem, dtype);
       std::set<std::string> wanted(names.begin(), names.end());
-      wanted.insert({"patchwork", "lone_nan", "lone_inf"});
+      wanted.insert({"patchwork", "again", "lone_nan", "lone_inf"});
       CHECK(seen[dtype] == wanted);
-      CHECK(count[dtype] <= 37);
+      CHECK(count[dtype] <= 38);
     }
   }
 }
@@ -325,9 +325,78 @@ TEST_CASE("seeds decide everything and nothing else does", "[judge]") {
     CHECK(a[i].axes == b[i].axes);
     CHECK(a[i].id == static_cast<int>(i));
     CHECK(a[i].seed != c[i].seed);
-    seeds.insert(a[i].seed);
+    if (a[i].family != "again") seeds.insert(a[i].seed);
   }
-  CHECK(seeds.size() == a.size());
+  CHECK(seeds.size() == a.size() - floats.size());
+}
+
+TEST_CASE("inputs come again but for one number in each row", "[judge]") {
+  const auto problem = softmax_problem();
+  const auto specs = judge::derive_cases(problem, floats, 3);
+  int met = 0;
+  for (std::size_t i = 1; i < specs.size(); ++i) {
+    if (specs[i].family != "again") continue;
+    ++met;
+    CHECK(specs[i - 1].family == "normal");
+    CHECK(specs[i - 1].axes == specs[i].axes);
+    const auto draw = [&](const judge::CaseSpec& spec) {
+      const auto into =
+          judge::empty({spec.axes.at("rows"), spec.axes.at("cols")}, scalar_type(spec.dtype));
+      judge::draw_input(problem, spec, 0, 0, into);
+      return into;
+    };
+    const auto changed = draw(specs[i - 1]).ne(draw(specs[i])).sum(-1);
+    CHECK(changed.eq(1).all().item().toBool());
+  }
+  CHECK(met == 3);
+}
+
+TEST_CASE("rows are padded at one end, in between, and at both", "[judge]") {
+  const auto problem = softmax_problem();
+  const judge::CaseSpec spec{0, DType::float32, {{"rows", 512}, {"cols", 200}}, "uniform", 5};
+  const auto into = judge::empty({512, 200}, at::kFloat);
+  judge::draw_input(problem, spec, 0, 0, into);
+  int at_first = 0, between = 0, at_both = 0;
+  for (std::int64_t row = 0; row < 512; ++row) {
+    const auto* v = into.const_data_ptr<float>() + 200 * row;
+    if (*std::min_element(v, v + 200) >= 0) continue;  // From 0 to 1, or none below zero.
+    const bool first = v[0] == v[1];
+    if (v[0] == v[199]) {
+      ++at_both;
+      CHECK(v[0] == v[100]);
+    } else {
+      CHECK(std::adjacent_find(v, v + 200) != v + 200);
+      ++(first ? at_first : between);
+    }
+  }
+  CHECK(at_first > 20);
+  CHECK(between > 20);
+  CHECK(at_both > 20);
+}
+
+TEST_CASE("what has one dimension is of many families too", "[judge]") {
+  auto problem = softmax_problem();
+  problem.inputs[0].shape = {{1, "cols"}};
+  const auto draw = [&](const std::string& family, std::uint64_t seed) {
+    const judge::CaseSpec spec{0, DType::float32, {{"rows", 1}, {"cols", 1000}}, family, seed};
+    const auto into = judge::empty({1000}, at::kFloat);
+    judge::draw_input(problem, spec, 0, 0, into);
+    return into.to(at::kDouble);
+  };
+  const auto patchwork = draw("patchwork", 1);
+  CHECK(patchwork.slice(0, 960).abs().max().item().toDouble() <
+        3.5);  // Less than a stretch is left.
+  CHECK(patchwork.max().item().toDouble() > 1000.0);
+  CHECK(patchwork.abs().lt(0x1p-8).sum().item().toLong() > 40);
+  // A single row is of one kind of its family, by the seed.
+  int constant = 0, whole = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const auto numbers = draw("equal", seed);
+    constant += numbers.eq(numbers[500]).sum().item().toLong() >= 999;
+    whole += numbers.eq(0.0).sum().item().toLong() > 100;
+  }
+  CHECK(constant + whole == 40);
+  CHECK((constant > 8 && whole > 8));
 }
 
 TEST_CASE("families are what their names say", "[judge]") {
@@ -421,11 +490,12 @@ TEST_CASE("plain sums of long rows of one number are exact", "[judge]") {
   const auto problem = softmax_problem();
   for (const std::int64_t cols : {2500, 8192, 131072}) {
     for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6, 7, 8}) {
-      const judge::CaseSpec spec{0, DType::float32, {{"rows", 1}, {"cols", cols}}, "equal", seed};
-      const auto row = judge::empty({1, cols}, at::kFloat);
-      judge::draw_input(problem, spec, 0, 0, row);
-      const auto values = row.to(at::kDouble);
-      const double one = values[0][0].item().toDouble();
+      // The first of several rows has no other number in it.
+      const judge::CaseSpec spec{0, DType::float32, {{"rows", 2}, {"cols", cols}}, "equal", seed};
+      const auto rows = judge::empty({2, cols}, at::kFloat);
+      judge::draw_input(problem, spec, 0, 0, rows);
+      const auto values = rows[0].to(at::kDouble);
+      const double one = values[0].item().toDouble();
       CHECK(one != 0.0);
       CHECK((values == one).all().item().toBool());
       float squares = 0;
@@ -491,10 +561,33 @@ TEST_CASE("whole values have all sizes that their dtype has", "[judge]") {
   }
 }
 
+TEST_CASE("weights do nothing at their ends and in the middle, in half of the cases", "[judge]") {
+  auto problem = softmax_problem();
+  problem.inputs[0].parameter = true;
+  problem.inputs[0].shape = {{1, "cols"}};
+  std::map<double, int> idle;
+  int nearly_one = 0;
+  for (std::uint64_t seed = 0; seed < 80; ++seed) {
+    const judge::CaseSpec spec{0, DType::float32, {{"rows", 1}, {"cols", 99}}, "normal", seed};
+    const auto into = judge::empty({99}, at::kFloat);
+    judge::draw_input(problem, spec, 0, 0, into);
+    const auto* v = into.const_data_ptr<float>();
+    const bool same = v[0] == v[1] && v[0] == v[49] && v[0] == v[96] && v[0] == v[98];
+    if (same) ++idle[v[0]];
+    CHECK(std::count(v, v + 99, v[0]) == (same ? 7 : 1));
+    const auto scalar = judge::empty({1}, at::kFloat);
+    judge::draw_input(problem, spec, 0, 0, scalar);
+    const auto away = std::abs(*scalar.const_data_ptr<float>() - 1.0F);
+    nearly_one += away > 0.0F && away < 0.1F;
+  }
+  CHECK((idle.size() == 2 && idle[0.0] > 8 && idle[1.0] > 8));
+  CHECK(nearly_one > 8);
+}
+
 TEST_CASE("weights and positive inputs keep away from zero, angles within one", "[judge]") {
   auto problem = softmax_problem();
   problem.inputs[0].parameter = true;
-  judge::CaseSpec spec{0, DType::float32, {{"rows", 50}, {"cols", 50}}, "tiny", 4};
+  judge::CaseSpec spec{0, DType::float32, {{"rows", 50}, {"cols", 50}}, "tiny", 6};
   const auto into = judge::empty({50, 50}, at::kFloat);
   const auto each = [&](auto&& predicate) {
     judge::draw_inputs(problem, spec, {into});

@@ -71,12 +71,35 @@ TEST_CASE("what literals alone make up counts by its value", "[judge]") {
   CHECK(others("5 * 1e3") == (Numbers{5}));
 }
 
+TEST_CASE("what something is shifted right by counts as the power of two", "[judge]") {
+  CHECK(others("if ((rows * cols) >> 17) {}; n>>3; n >> 40") == (Numbers{8, 40, 131072}));
+  CHECK(ordered("a<b<3>>12") == (Numbers{3}));
+}
+
+TEST_CASE("numbers of elements are met from above", "[judge]") {
+  auto problem = product_problem();
+  const auto meets = [&](std::string_view source, std::int64_t elements) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const auto cases = landmark_cases(problem, {DType::float32}, seed, landmarks_of(source), 0);
+      CHECK(std::ranges::any_of(cases, [&](const auto& spec) {
+        const auto largest = judge::largest_input(problem, spec.axes);
+        return largest > elements && largest < elements + elements / 4;
+      }));
+    }
+  };
+  meets("if (rows * cols >> 17) {}", 131072);
+  meets("if x.numel() > 100_000: pass", 100000);
+  // What no shape reaches is left out.
+  for (auto& axis : problem.axes) axis.maximum = 100;
+  CHECK(landmark_cases(problem, {DType::float32}, 1, landmarks_of("n > 100000"), 0).empty());
+}
+
 TEST_CASE("of a source that is all numbers the first are taken", "[judge]") {
   std::string source;
   for (int i = 3; i < 100000; ++i) source += std::to_string(i) + " ";
   CHECK(others(source).size() == 1024);
   CHECK(landmark_cases(softmax_problem(), {DType::float32}, 1, landmarks_of(source), 0).size() ==
-        6);
+        8);
 }
 
 TEST_CASE("a source without numbers has no such cases", "[judge]") {
@@ -124,9 +147,9 @@ TEST_CASE("where not all axes can be long, they are so in turn", "[judge]") {
   const auto problem = product_problem();
   const auto landmarks = landmarks_of("if (k >= 2000) {}");
   const auto cases = landmark_cases(problem, {DType::float32}, 3, landmarks, 40);
-  REQUIRE(cases.size() == 9);
+  REQUIRE(cases.size() == 10);
   std::map<std::string, int> longest;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
+  for (std::size_t i = 0; i < 9; ++i) {
     CHECK(cases[i].id == 40 + static_cast<int>(i));
     for (const auto& [name, extent] : cases[i].axes) longest[name] += extent >= 1999;
   }

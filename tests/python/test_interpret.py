@@ -1247,3 +1247,76 @@ def test_the_process_is_left_as_it_was() -> None:
         assert tl.sum is not before[0]
     assert before == (tl.sum, tl.load, tl.reduce, tl.tensor.sum, torch.cuda.is_available)
     assert triton.knobs.runtime.interpret is False
+
+
+LAUNCH = """
+
+def run(x):
+    out, kept = torch.empty_like(x), torch.zeros(4096, dtype=torch.int32, device="cuda")
+    kernel[(25,)](x, out, kept)
+    return out
+"""
+
+
+def programs(body: str) -> str:
+    """A kernel of 25 programs, which have four numbers each."""
+    lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
+    return f"""{HEAD}
+@triton.jit
+def kernel(x_ptr, out_ptr, kept_ptr):
+    pid = tl.program_id(0)
+    at = 4 * pid + tl.arange(0, 4)
+    x = tl.load(x_ptr + at)
+{lines}
+{LAUNCH}"""
+
+
+def test_programs_run_in_any_order(judge: Judge) -> None:
+    ticket = "t = tl.atomic_add(kept_ptr, 1)\ntl.store(out_ptr + at, tl.where(t == pid, 2 * x, x))"
+    (out,) = tensors(judge(programs(ticket)))
+    assert 0 < (out == 2 * X).sum() < 25, "who comes first is not program 0"
+    (again,) = tensors(judge(programs(ticket)))
+    assert torch.equal(out, again), "the order follows from the inputs"
+    (other,) = tensors(judge(programs(ticket), X + 1))
+    assert not torch.equal(out == 2 * X, other == 2 * (X + 1))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # Beyond its own part, for the next program to mend.
+        "tl.store(out_ptr + tl.minimum(at + 2, 99), x)\ntl.store(out_ptr + at, 2 * x)",
+        # What the program before wrote.
+        "tl.store(out_ptr + at, 2 * x)\n"
+        "for i in range(25):\n    x += tl.load(out_ptr + 4 * i + tl.arange(0, 4))\n"
+        "tl.store(out_ptr + at, x)",
+        # A sum in memory, of parts that nobody adds atomically.
+        "tl.store(kept_ptr, tl.load(kept_ptr) + 1)\ntl.store(out_ptr + at, 2 * x)",
+    ],
+)
+def test_what_others_of_a_launch_wrote_is_a_race(judge: Judge, body: str) -> None:
+    assert refusal(judge(programs(body))) in [("race", "load"), ("race", "store")]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # What is there already.
+        "tl.store(kept_ptr, 7)\ntl.store(out_ptr + at, 2 * x)",
+        "tl.atomic_add(kept_ptr, 1)\ntl.store(out_ptr + at, 2 * x)",
+        # Who comes last knows what all others wrote.
+        "tl.store(kept_ptr + 1 + pid, pid)\n"
+        "if tl.atomic_add(kept_ptr, 1) == 24:\n"
+        "    tl.store(out_ptr, tl.sum(tl.load(kept_ptr + 1 + tl.arange(0, 32))))\n"
+        "else:\n    tl.store(out_ptr, 300)\n"
+        "tl.store(out_ptr + at, 2 * x)",
+        # Each waits for the one before it.
+        "while tl.atomic_add(kept_ptr, 0) != pid:\n    pass\n"
+        "seen = tl.load(kept_ptr + pid)\n"
+        "tl.store(kept_ptr + pid + 1, seen * 0)\n"
+        "tl.store(out_ptr + at, 2 * x)\ntl.atomic_add(kept_ptr, 1)",
+    ],
+)
+def test_what_was_made_known_is_none(judge: Judge, body: str) -> None:
+    (out,) = tensors(judge(programs(body)))
+    assert torch.equal(out[4:], 2 * X[4:])

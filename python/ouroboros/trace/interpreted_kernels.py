@@ -25,6 +25,7 @@ from ouroboros.trace.interpreted_elements import elements
 from ouroboros.trace.interpreted_float8 import float8
 from ouroboros.trace.interpreted_libdevice import libdevice
 from ouroboros.trace.interpreted_operators import operators
+from ouroboros.trace.interpreted_programs import Programs
 from ouroboros.trace.interpreted_reductions import reductions
 from ouroboros.trace.interpreted_tf32 import tf32
 
@@ -39,6 +40,10 @@ class Memory(Protocol):
 
     def refuse(self, kind: str, op: str, message: str) -> NoReturn:
         """Ends the run of the candidate."""
+
+    @property
+    def programs(self) -> Programs:
+        """The programs of the launch that runs."""
 
 
 @contextlib.contextmanager
@@ -58,6 +63,7 @@ def interpreted(memory: Memory) -> Iterator[None]:
         tf32(stack)
         reductions(stack)
         _bounds(stack, memory)
+        _order(stack, memory.programs)
         _assertions(stack, memory)
         stack.enter_context(np.errstate(all="ignore"))
         yield
@@ -91,10 +97,14 @@ def _bounds(stack: contextlib.ExitStack, memory: Memory) -> None:
     load, store = builder.create_masked_load, builder.create_masked_store
     rmw, cas = builder.create_atomic_rmw, builder.create_atomic_cas
 
-    def check(op: str, pointers: Any, mask: Any, write: bool) -> None:
+    programs = memory.programs
+
+    def check(op: str, pointers: Any, mask: Any, write: bool, value: Any = None) -> None:
         addresses = pointers.data
+        chosen = np.ones(addresses.shape, bool)
         if mask is not None:
-            addresses = addresses[np.broadcast_to(mask.data.astype(bool), addresses.shape)]
+            chosen = np.broadcast_to(mask.data.astype(bool), addresses.shape)
+        addresses = addresses[chosen]
         if addresses.size == 0:
             return
         addresses = addresses.astype(np.int64)
@@ -117,20 +127,50 @@ def _bounds(stack: contextlib.ExitStack, memory: Memory) -> None:
             )
         if write and not writable[which].all():
             memory.refuse("input_written", op, f"{op} to an input, and inputs are read-only")
+        if op == "atomic" or not writable[which].any():
+            return
+        written = np.empty(0, np.uint8)
+        if write and value.data.dtype.itemsize == bytes_each:
+            written = np.broadcast_to(value.data, chosen.shape)[chosen]
+        for one in np.unique(which[writable[which]]):
+            mine = which == one
+            offsets = addresses[mine] - starts[one]
+            races = programs.others(int(one), offsets)
+            if write and races.any():
+                # Who writes what is there already changes nothing.
+                at = addresses[mine][races].astype(np.uint64)
+                there = written[mine][races] if written.size else np.empty(0)
+                now = _bytes_at(at, there.dtype) if written.size else there
+                races = np.atleast_1d(now.view(np.uint8) != there.view(np.uint8))
+            if races.any():
+                memory.refuse(
+                    "race",
+                    op,
+                    f"{op} of what another program of the same launch wrote: they run in any "
+                    "order, and nothing atomic came before",
+                )
+            if write:
+                every = (offsets[:, None] + np.arange(bytes_each)).reshape(-1)
+                programs.wrote(int(one), int(ends[one] - starts[one]), every)
 
-    def masked_load(self: Any, pointers: Any, mask: Any, *args: Any, **kwargs: Any) -> Any:
+    def masked_load(
+        self: Any, pointers: Any, mask: Any, other: Any, cache_policy: Any, is_volatile: Any
+    ) -> Any:
+        programs.informed |= bool(is_volatile)
         check("load", pointers, mask, write=False)
-        return load(self, pointers, mask, *args, **kwargs)
+        return load(self, pointers, mask, other, cache_policy, is_volatile)
 
     def masked_store(self: Any, pointers: Any, value: Any, mask: Any, *args: Any) -> Any:
-        check("store", pointers, mask, write=True)
+        check("store", pointers, mask, write=True, value=value)
         return store(self, pointers, value, mask, *args)
 
     def atomic_rmw(self: Any, op: Any, pointers: Any, value: Any, mask: Any, *args: Any) -> Any:
+        programs.informed = True
         check("atomic", pointers, mask, write=True)
         return rmw(self, op, pointers, value, mask, *args)
 
     def atomic_cas(self: Any, pointers: Any, *args: Any) -> Any:
+        programs.informed = True
         check("atomic", pointers, None, write=True)
         return cas(self, pointers, *args)
 
@@ -138,6 +178,22 @@ def _bounds(stack: contextlib.ExitStack, memory: Memory) -> None:
     _patch(stack, builder, "create_masked_store", masked_store)
     _patch(stack, builder, "create_atomic_rmw", atomic_rmw)
     _patch(stack, builder, "create_atomic_cas", atomic_cas)
+
+
+def _bytes_at(addresses: Any, dtype: Any) -> Any:
+    """What lies at addresses that were found to be a buffer's."""
+    here = np.ones(addresses.shape, bool)
+    return interpreter._interpreter.load(addresses, here, np.zeros(addresses.shape, dtype), dtype)
+
+
+def _order(stack: contextlib.ExitStack, programs: Programs) -> None:
+    builder = interpreter.InterpreterBuilder
+    place = builder.set_grid_idx
+
+    def set_grid_idx(self: Any, x: int, y: int, z: int) -> None:
+        place(self, *programs.turn(x, y, z))
+
+    _patch(stack, builder, "set_grid_idx", set_grid_idx)
 
 
 def _assertions(stack: contextlib.ExitStack, memory: Memory) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import secrets
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
+
+from ouroboros.trace.interpreted_programs import Programs
 
 __all__ = ["Buffers", "Refused"]
 
@@ -73,6 +76,13 @@ class Buffers:
                 rows.append((held.ctypes.data, held.ctypes.data + size, one["role"] != "input"))
         starts, ends, writable = zip(*sorted(rows or [(0, 0, False)]), strict=True)
         self._ranges = np.array(starts), np.array(ends), np.array(writable)
+        # As secret as the inputs, and the same when a verdict is replayed.
+        self._programs = Programs(zlib.crc32(b"".join(inputs)))
+
+    @property
+    def programs(self) -> Programs:
+        """The programs of the launch that runs."""
+        return self._programs
 
     def bytes_of(self, index: int) -> Any:
         """Returns a buffer as an array of bytes."""

@@ -16,6 +16,7 @@ import triton.runtime.interpreter as interpreter
 
 from ouroboros.trace.interpreted_arithmetic import fused
 from ouroboros.trace.interpreted_memory import Buffers, Refused
+from ouroboros.trace.interpreted_programs import waits
 from ouroboros.trace.remade_kernels import Remade, unknown, value_of
 
 __all__ = ["Kernel", "Kernels", "carry_out"]
@@ -63,19 +64,22 @@ class Kernel:
         arguments: How its arguments are found.
         debug: Whether it was compiled with its assertions.
         fusion: Whether products and sums were contracted.
+        waits: Whether its programs may wait for one another.
     """
 
     function: Remade
     arguments: list[Mapping[str, Any]]
     debug: bool
     fusion: bool
+    waits: bool
 
     def launch(self, launch: Mapping[str, Any], buffers: Buffers) -> None:
-        """Runs all programs of a launch, one after another."""
+        """Runs all programs of a launch, one after another, in an order of chance."""
         found = _Arguments(launch, buffers)
         named = {one["name"]: found.take(one) for one in self.arguments}
         # A cluster is one program to Triton.
         grid = tuple(n // c for n, c in zip(launch["grid"], launch["cluster"], strict=True))
+        buffers.programs.launch(grid, in_order=self.waits)
         builder = interpreter.interpreter_builder
         options = replace(
             builder.options, debug=self.debug, allowed_dot_input_precisions=_PRECISIONS
@@ -108,7 +112,9 @@ class Kernels:
             self._made[key] = Remade(record["function"])
         options = record["options"]
         debug, fusion = (bool(options.get(name)) for name in ("debug", "enable_fp_fusion"))
-        return Kernel(self._made[key], record["arguments"], debug, fusion)
+        return Kernel(
+            self._made[key], record["arguments"], debug, fusion, waits(record["function"])
+        )
 
 
 def carry_out(

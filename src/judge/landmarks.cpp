@@ -77,13 +77,15 @@ class Reader {
   };
   std::optional<Found> next() {
     while (const auto first = next_literal()) {
+      const bool shift = is_shift(literal_begin_) && *first < 32;
       const auto before = use_before(literal_begin_);
-      auto value = is_shift(literal_begin_) && *first < 32 ? std::int64_t{1} << *first : *first;
+      auto value = shift ? std::int64_t{1} << *first : *first;
       while (const auto combined = combine(value)) {
         value = *combined;
       }
       if (value >= least && value <= most_timed_elements) {
-        return Found{value, std::max(before, use_at(skipped(at_)))};
+        // What is compared next to a shift is what it leaves.
+        return Found{value, shift ? Use::other : std::max(before, use_at(skipped(at_)))};
       }
     }
     return std::nullopt;

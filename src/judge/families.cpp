@@ -200,7 +200,11 @@ struct RowShaper {
         if (!other_half(n / 2)) {
           for (double& v : row) v *= 0x1p-6;
         }
-        const auto at = random::below(choice, n, row.size());
+        // Where one may look for what a row is like, in a quarter of the rows.
+        const auto place = random::below(choice, n + (std::uint64_t{1} << 40), 8);
+        const auto at = place == 0   ? 0
+                        : place == 1 ? row.size() - 1
+                                     : random::below(choice, n, row.size());
         const int binade = often_first(power.overflow, power.tallest, n);
         const double tall = binade == power.overflow
                                 ? std::ldexp(1.0, binade)
@@ -333,12 +337,33 @@ std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, st
                          kind,   out};
   if (spec.family != "patchwork") {
     shaper.shape(spec.family, 0, layout.rows);
+    if (spec.family == "uniform" && layout.rows >= 4) {
+      // Who looks whether rows are alike finds the first ones so.
+      const auto alike = 2 + random::below(stream(spec, 0, kinds), 1, layout.rows / 2 - 1);
+      const auto row = static_cast<std::ptrdiff_t>(layout.cols);
+      for (std::ptrdiff_t i = 1; i < static_cast<std::ptrdiff_t>(std::min<std::size_t>(alike, 8));
+           ++i) {
+        std::copy_n(out.begin(), row, out.begin() + i * row);
+      }
+    }
     return out;
   }
   for (std::size_t row = 0; row < layout.rows; ++row) {
     shaper.shape(family_of_row(spec, input, row), row, row + 1);
   }
   return out;
+}
+
+void fill_angles(const CaseSpec& spec, std::size_t input, std::size_t cols,
+                 std::vector<double>& out) {
+  const auto key = stream(spec, input, values);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = 2.0 * random::uniform(key, i) - 1.0;
+  // As tables of cosines and sines begin, in half of the cases: with ones or zeros.
+  const auto bits = random::bits(stream(spec, 0, kinds), 2);
+  if (spec.family != "normal" && (bits & 1U) != 0) {
+    std::fill_n(out.begin(), std::min(cols, out.size()),
+                static_cast<double>(bits >> (1 + input) & 1U));
+  }
 }
 
 void fill_parameter(const CaseSpec& spec, std::size_t input, std::vector<double>& out) {
@@ -515,7 +540,9 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
   if (!into.is_cpu()) {
     const auto key = stream(spec, index, values);
     if (fast) return random::fill_normal(key, into);
-    if (input.values == Values::angle) return random::fill_uniform(key, into);
+    if (input.values == Values::angle && spec.family == "normal") {
+      return random::fill_uniform(key, into);
+    }
     if (input.values == Values::index && spec.family == "normal") {
       return random::fill_below(key, index_bound(problem, spec, index), into);
     }
@@ -539,8 +566,7 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
   }
   std::vector<double> numbers(count);
   if (input.values == Values::angle) {
-    const auto key = stream(spec, index, values);
-    for (std::size_t i = 0; i < count; ++i) numbers[i] = 2.0 * random::uniform(key, i) - 1.0;
+    fill_angles(spec, index, layout_of(into).cols, numbers);
   } else if (input.parameter) {
     fill_parameter(spec, index, numbers);
   } else {

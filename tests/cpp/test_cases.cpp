@@ -374,6 +374,48 @@ TEST_CASE("rows are padded at one end, in between, and at both", "[judge]") {
   CHECK(at_both > 20);
 }
 
+TEST_CASE("the first of ordinary rows are alike, and large ones stand at both ends", "[judge]") {
+  const auto problem = softmax_problem();
+  int first = 0, last = 0;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    judge::CaseSpec spec{0, DType::float32, {{"rows", 20}, {"cols", 50}}, "uniform", seed};
+    const auto into = judge::empty({20, 50}, at::kFloat);
+    judge::draw_input(problem, spec, 0, 0, into);
+    CHECK(into[1].equal(into[0]));
+    CHECK_FALSE(into.eq(into[0]).all(-1).all().item().toBool());
+    spec.family = "spike";
+    judge::draw_input(problem, spec, 0, 0, into);
+    const auto at = into.argmax(-1);
+    first += static_cast<int>(at.eq(0).sum().item().toLong());
+    last += static_cast<int>(at.eq(49).sum().item().toLong());
+  }
+  CHECK((first > 10 && first < 60));
+  CHECK((last > 10 && last < 60));
+}
+
+TEST_CASE("tables of angles begin with ones or zeros, in half of the cases", "[judge]") {
+  auto problem = softmax_problem();
+  problem.inputs.resize(1);
+  problem.inputs[0].values = Values::angle;
+  problem.inputs.push_back(problem.inputs[0]);
+  std::map<std::pair<float, float>, int> begin;
+  for (std::uint64_t seed = 0; seed < 80; ++seed) {
+    const judge::CaseSpec spec{0, DType::float32, {{"rows", 4}, {"cols", 9}}, "tiny", seed};
+    float firsts[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto into = judge::empty({4, 9}, at::kFloat);
+      judge::draw_input(problem, spec, i, 0, into);
+      firsts[i] = *into.const_data_ptr<float>();
+      const bool exact = firsts[i] == 0.0F || firsts[i] == 1.0F;
+      CHECK(into.eq(firsts[i]).sum().item().toLong() == (exact ? 9 : 1));
+    }
+    ++begin[{firsts[0], firsts[1]}];
+  }
+  for (const float cosine : {0.0F, 1.0F}) {
+    for (const float sine : {0.0F, 1.0F}) CHECK(begin[std::pair(cosine, sine)] > 3);
+  }
+}
+
 TEST_CASE("what has one dimension is of many families too", "[judge]") {
   auto problem = softmax_problem();
   problem.inputs[0].shape = {{1, "cols"}};

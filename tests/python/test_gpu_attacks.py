@@ -26,7 +26,7 @@ LANGUAGES = {".py": "triton", ".cu": "cuda", ".ptx": "ptx"}
 KEYS = {"name", "file", "twin", "language", "problem", "rows", "tries", "expect", "answered"}
 OPTIONAL_KEYS = {"origin", "on_gpu", "kernels", "until", "interpreted", "variant", "limits", "hole"}
 STATUSES = {"ok", "compile_error", "runtime_error", "incorrect", "rejected", "timeout"}
-REFUSALS = {"exception", "out_of_bounds", "input_written", "other_image", "unsupported"}
+REFUSALS = {"exception", "out_of_bounds", "input_written", "race", "other_image", "unsupported"}
 INTERPRETED = [row for row in TABLE if row["interpreted"] not in ("", "skip")]
 
 # Three, since one cheat stops working at its fourth call. The second has a large mean.

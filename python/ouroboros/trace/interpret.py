@@ -41,7 +41,8 @@ def run(request: Mapping[str, Any]) -> list[dict[str, Any]]:
         For each signature: ``outputs`` (objects with ``dtype``, ``shape``, ``strides`` and
         ``bytes``, which are those of the contiguous tensor), ``refusal`` (nothing, or an object
         with ``kind``, ``op``, ``message`` and ``traceback``), ``log`` and ``seconds``. Kinds are
-        ``unsupported``, ``other_image``, ``out_of_bounds``, ``input_written`` and ``exception``.
+        ``unsupported``, ``other_image``, ``out_of_bounds``, ``input_written``, ``race`` and
+        ``exception``.
     """
     with scratch_folder(request.get("scratch")):
         calls = [Call(*values) for values in request["inputs"]]

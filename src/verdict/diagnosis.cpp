@@ -299,7 +299,7 @@ std::vector<std::string> likely_causes(const Correctness& correctness, std::size
 }
 
 std::string_view advice(std::string_view finding_kind) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 20> table{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 21> table{{
       {"forbidden_syscall",
        "Compute only: no threads, files, output, clocks or environment, and allocate little."},
       {"exited", "Return from the function: no exit, abort, failed assert or uncaught exception."},
@@ -326,6 +326,9 @@ std::string_view advice(std::string_view finding_kind) {
       {"timed_output_wrong",
        "Compute from the inputs of this very call: results remembered from earlier calls are "
        "stale."},
+      {"race",
+       "Programs of a launch share what atomics tell them: add parts up by atomics, or in a second "
+       "kernel."},
       {"suspicious_symbol", "Leave out functions that a computation does not need."},
       {"constructor", "Run nothing at load time: initialise inside the entry points."},
       {"ifunc", "Choose code at compile time, not with IFUNC resolvers or target clones."},

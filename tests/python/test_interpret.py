@@ -1303,6 +1303,7 @@ def test_what_others_of_a_launch_wrote_is_a_race(judge: Judge, body: str) -> Non
     [
         # What is there already.
         "tl.store(kept_ptr, 7)\ntl.store(out_ptr + at, 2 * x)",
+        "tl.store(out_ptr + tl.arange(0, 2), 0.0)\ntl.store(out_ptr + at, 2 * x, mask=at > 1)",
         "tl.atomic_add(kept_ptr, 1)\ntl.store(out_ptr + at, 2 * x)",
         # Who comes last knows what all others wrote.
         "tl.store(kept_ptr + 1 + pid, pid)\n"

@@ -96,7 +96,6 @@ def _bounds(stack: contextlib.ExitStack, memory: Memory) -> None:
     builder = interpreter.InterpreterBuilder
     load, store = builder.create_masked_load, builder.create_masked_store
     rmw, cas = builder.create_atomic_rmw, builder.create_atomic_cas
-
     programs = memory.programs
 
     def check(op: str, pointers: Any, mask: Any, write: bool, value: Any = None) -> None:
@@ -127,31 +126,14 @@ def _bounds(stack: contextlib.ExitStack, memory: Memory) -> None:
             )
         if write and not writable[which].all():
             memory.refuse("input_written", op, f"{op} to an input, and inputs are read-only")
-        if op == "atomic" or not writable[which].any():
-            return
-        written = np.empty(0, np.uint8)
-        if write and value.data.dtype.itemsize == bytes_each:
-            written = np.broadcast_to(value.data, chosen.shape)[chosen]
-        for one in np.unique(which[writable[which]]):
-            mine = which == one
-            offsets = addresses[mine] - starts[one]
-            races = programs.others(int(one), offsets)
-            if write and races.any():
-                # Who writes what is there already changes nothing.
-                at = addresses[mine][races].astype(np.uint64)
-                there = written[mine][races] if written.size else np.empty(0)
-                now = _bytes_at(at, there.dtype) if written.size else there
-                races = np.atleast_1d(now.view(np.uint8) != there.view(np.uint8))
-            if races.any():
-                memory.refuse(
-                    "race",
-                    op,
-                    f"{op} of what another program of the same launch wrote: they run in any "
-                    "order, and nothing atomic came before",
-                )
-            if write:
-                every = (offsets[:, None] + np.arange(bytes_each)).reshape(-1)
-                programs.wrote(int(one), int(ends[one] - starts[one]), every)
+        values = None if value is None else np.broadcast_to(value.data, chosen.shape)[chosen]
+        if op != "atomic" and programs.clash(memory.ranges(), which, addresses, bytes_each, values):
+            memory.refuse(
+                "race",
+                op,
+                f"{op} of what another program of the same launch wrote: they run in any order, "
+                "and nothing atomic came before",
+            )
 
     def masked_load(
         self: Any, pointers: Any, mask: Any, other: Any, cache_policy: Any, is_volatile: Any
@@ -178,12 +160,6 @@ def _bounds(stack: contextlib.ExitStack, memory: Memory) -> None:
     _patch(stack, builder, "create_masked_store", masked_store)
     _patch(stack, builder, "create_atomic_rmw", atomic_rmw)
     _patch(stack, builder, "create_atomic_cas", atomic_cas)
-
-
-def _bytes_at(addresses: Any, dtype: Any) -> Any:
-    """What lies at addresses that were found to be a buffer's."""
-    here = np.ones(addresses.shape, bool)
-    return interpreter._interpreter.load(addresses, here, np.zeros(addresses.shape, dtype), dtype)
 
 
 def _order(stack: contextlib.ExitStack, programs: Programs) -> None:

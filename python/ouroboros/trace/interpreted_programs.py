@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from triton._C.libtriton import interpreter as _interpreter
 
 __all__ = ["Programs", "waits"]
 
@@ -81,15 +82,48 @@ class Programs:
         first, middle = divmod(rest, height)
         return first, middle, last
 
-    def others(self, buffer: int, offsets: Any) -> Any:
-        """Returns which bytes of a buffer another program of this launch wrote, as far as known."""
-        if self.informed or buffer not in self._writers:
-            return np.zeros(offsets.shape, bool)
-        found = self._writers[buffer][offsets]
-        return (found != _NOBODY) & (found != self.current)
+    def clash(
+        self,
+        ranges: tuple[Any, Any, Any],
+        which: Any,
+        addresses: Any,
+        bytes_each: int,
+        values: Any = None,
+    ) -> bool:
+        """Returns whether the program that runs cannot know what it finds where it reads or writes.
 
-    def wrote(self, buffer: int, size: int, offsets: Any) -> None:
-        """Notes what the program that runs writes to a buffer of so many bytes."""
-        if buffer not in self._writers:
-            self._writers[buffer] = np.full(size, _NOBODY, np.int32)
-        self._writers[buffer][offsets] = self.current
+        Args:
+            ranges: First addresses and ends of buffers, and whether one may write.
+            which: In which of them each address lies.
+            addresses: Of what is read or written.
+            bytes_each: The size of an element.
+            values: What is written there now; nothing where it is read.
+        """
+        starts, ends, writable = ranges
+        for one in np.unique(which[writable[which]]):
+            here = which == one
+            offsets = addresses[here] - starts[one]
+            writers = self._writers.get(one)
+            if writers is not None and not self.informed:
+                found = writers[offsets]
+                others = (found != _NOBODY) & (found != self.current)
+                at = addresses[here][others]
+                if at.size and (values is None or _changes(at, values[here][others], bytes_each)):
+                    return True
+            if values is not None:
+                if writers is None:
+                    writers = np.full(ends[one] - starts[one], _NOBODY, np.int32)
+                    self._writers[one] = writers
+                writers[(offsets[:, None] + np.arange(bytes_each)).reshape(-1)] = self.current
+        return False
+
+
+def _changes(addresses: Any, values: Any, bytes_each: int) -> bool:
+    """Returns whether something else lies there: who writes the same changes nothing."""
+    if values.dtype.itemsize != bytes_each:
+        return False  # A mask, say, which memory holds otherwise.
+    blank = np.zeros(addresses.shape, values.dtype)
+    there = _interpreter.load(
+        addresses.astype(np.uint64), np.ones(blank.shape, bool), blank, blank.dtype
+    )
+    return bool((there.view(np.uint8) != np.ascontiguousarray(values).view(np.uint8)).any())

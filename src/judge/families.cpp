@@ -354,6 +354,7 @@ std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, st
   return out;
 }
 
+/// Cosines and sines: from -1 to 1.
 void fill_angles(const CaseSpec& spec, std::size_t input, std::size_t cols,
                  std::vector<double>& out) {
   const auto key = stream(spec, input, values);

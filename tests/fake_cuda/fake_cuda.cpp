@@ -95,8 +95,8 @@ struct Device {
   bool hangs = false;
   std::size_t used = 0;
   double microseconds = 0;
-  double traffic = 0;  // Of others, on the memory's bus: so much longer the next flush takes.
-  unsigned since_spun = 0;
+  double traffic = 0;       // Of others, on the memory's bus: so much longer the next flush takes.
+  unsigned since_spun = 0;  // Runs of `jolted` since the cost of a launch was measured.
   unsigned long recorded = 0;
   unsigned long finished = 0;
   unsigned long enqueued = 0;

@@ -49,39 +49,26 @@ std::optional<timing::GateRun> run_once(Race& race, std::size_t baseline_index,
   if (!race.failure()) {
     race.warm_up();
   }
-  timing::Plan plan = options.timing;
-  std::erase_if(plan.looks, [](int look) { return look > most_blocks; });
-  if (plan.looks.empty()) {
-    plan.looks = {most_blocks};
-  }
   if (race.failure()) {
     return std::nullopt;
   }
-  const double offset = race.method().offset_us.estimate;
+  // As many blocks in every process, whatever they show. A run that ends where a large effect is
+  // beyond doubt is a rough one, and its noise would pass for a difference between processes.
   Options within = options;
-  within.timing = plan;
   within.mode = timing::Mode::report;
+  within.timing.looks = {std::min(most_blocks, options.timing.looks.back())};
   Recording recording(race, within);
-  for (const int blocks : plan.looks) {
-    recording.extend_to(static_cast<std::size_t>(blocks));
-    if (race.failure()) {
-      return std::nullopt;
-    }
-    if (!recording.may_be_judged()) {
-      continue;
-    }
-    const auto so_far =
-        timing::log_ratios(fair_blocks(recording.blocks(), race, candidate, copy, baseline),
-                           candidate, baseline, offset);
-    if (timing::look(so_far, plan, within.mode, recording.spent()).stop) {
-      break;
-    }
+  recording.extend_to(static_cast<std::size_t>(within.timing.looks.back()));
+  if (race.failure()) {
+    return std::nullopt;
   }
+  static_cast<void>(recording.may_be_judged());  // Throws where nothing can be measured.
+  const double offset = race.method().offset_us.estimate;
   const auto blocks = fair_blocks(recording.blocks(), race, candidate, copy, baseline);
-  const auto mean =
-      timing::trimmed_mean(timing::log_ratios(blocks, candidate, baseline, offset), plan.trim);
+  const auto mean = timing::trimmed_mean(timing::log_ratios(blocks, candidate, baseline, offset),
+                                         within.timing.trim);
   const auto same = timing::trimmed_mean(
-      timing::log_ratios(recording.blocks(), candidate, copy, offset), plan.trim);
+      timing::log_ratios(recording.blocks(), candidate, copy, offset), within.timing.trim);
   return timing::GateRun{mean.mean, mean.standard_error, same.mean};
 }
 

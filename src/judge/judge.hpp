@@ -47,7 +47,9 @@ struct Case {
   Tensors inputs;     ///< Contiguous, and like all others here on one device.
   Tensors reference;  ///< The reference's outputs in the case's dtype, contiguous.
   Tensors oracle;     ///< The true values in float64 (integers: in int64).
-  Tensors allowed;    ///< Allowed absolute error of each element, float64, shaped as the outputs.
+  /// Allowed absolute error of each element, float64, shaped as the outputs. Infinite where the
+  /// reference leaves the range of its dtype, for which nobody can be held to a number.
+  Tensors allowed;
   std::vector<Ranks> ranks;  ///< Of each output, where equal numbers may come in any order.
 
   /// The rule that `allowed` came from, for each output: see `realise_again`.

@@ -21,7 +21,7 @@ bool same_kind(double got, double expected) noexcept {
 }
 
 double ratio_of(double got, double expected, double allowed) noexcept {
-  if (same_kind(got, expected)) return 0.0;
+  if (same_kind(got, expected) || std::isinf(allowed)) return 0.0;
   const double error = std::fabs(got - expected);
   if (!std::isfinite(error)) return beyond;
   return allowed > 0.0 ? std::min(error / allowed, beyond) : beyond;
@@ -116,7 +116,7 @@ Tally tally_chunk(const at::Tensor& got, const at::Tensor& made, const at::Tenso
   // Where nothing is allowed the quotient is infinite, and where the error is not finite it is too
   // or NaN: all of these count as beyond.
   auto share = (difference / limit).nan_to_num_(beyond, beyond, beyond).clamp_max_(beyond);
-  share.masked_fill_(same, 0.0);
+  share.masked_fill_(same.logical_or(limit.isinf()), 0.0);
   const auto found =
       at::stack({(share > 1.0).sum().to(at::kDouble), share.argmax().to(at::kDouble), share.max(),
                  finite_max(difference), finite_max((part(made) - expected).abs_())})

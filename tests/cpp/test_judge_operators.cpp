@@ -146,7 +146,8 @@ TEST_CASE("the tolerance learns the same by operators") {
 
 TEST_CASE("errors are counted the same by operators") {
   const auto truth = awkward(3, {129, 257});
-  const auto allowed = (truth.abs() * 0x1p-10).nan_to_num(0.0, 0.0, 0.0);
+  auto allowed = (truth.abs() * 0x1p-10).nan_to_num(0.0, 0.0, 0.0);
+  allowed.view(-1)[2000] = std::numeric_limits<double>::infinity();  // Nothing is asked.
   for (const auto type : {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble}) {
     const auto made = truth.to(type);
     auto got = made.clone();
@@ -159,6 +160,10 @@ TEST_CASE("errors are counted the same by operators") {
     compare();
     got.view(-1)[1001] = not_a_number;
     compare();
+    const auto wrong = judge::tally_by_operators(got, made, truth, allowed).wrong;
+    got.view(-1)[2000] = not_a_number;
+    compare();
+    CHECK(judge::tally_by_operators(got, made, truth, allowed).wrong == wrong);
     got.view(-1)[3] = not_a_number;  // Infinity is expected.
     got.view(-1)[11] = -0.0;         // So is zero.
     got.view(-1)[7] = 1.0;           // NaN is expected.

@@ -197,6 +197,33 @@ TEST_CASE("a family whose products of matrices overflow the dtype is drawn small
   CHECK(largest > 65504.0 / 16);
 }
 
+TEST_CASE("where the dtype loses a finite result for any size of inputs nothing is asked",
+          "[oracle]") {
+  // The epsilon is zero in half precision, so that a row of zeros is NaN there and zero in truth.
+  auto problem = problem_of(
+      [](const Tensors& in) { return Tensors{in[0] / in[0].norm(2, {1}, true).clamp_min(1e-12)}; });
+  problem.dtypes = {DType::float16};
+  const judge::CaseSpec relu{0, DType::float16, {{"rows", 64}, {"cols", 3}}, "uniform", 3};
+  const auto one = judge::realise(problem, relu);
+  CHECK(one.inputs[0].equal(judge::draw(problem, relu, 0, at::kCPU)[0]));
+  const auto lost = at::isfinite(one.reference[0]).logical_not();
+  const auto rows_lost = lost.sum().item<std::int64_t>() / 3;
+  REQUIRE(rows_lost > 0);
+  REQUIRE(rows_lost < 32);
+
+  const auto truth = one.oracle[0].to(at::kHalf);
+  CHECK(judge::compare(problem, one, {truth}).status == "passed");
+  CHECK(judge::compare(problem, one, {one.reference[0]}).status == "passed");
+  const auto elsewhere = at::where(lost, truth, truth + 1.0);
+  CHECK(judge::compare(problem, one, {elsewhere}).wrong_elements == 3 * (64 - rows_lost));
+
+  auto ordinary = relu;
+  ordinary.family = "normal";
+  const auto always =
+      problem_of([](const Tensors& in) { return Tensors{in[0] / (in[0] * 1e-12)}; });
+  CHECK_THROWS_AS(judge::realise(always, ordinary), judge::ReferenceFault);
+}
+
 TEST_CASE("outputs that are integers are exact", "[oracle]") {
   const auto one = realised([](const Tensors& in) { return Tensors{in[0].argmax(-1)}; });
   CHECK(one.oracle[0].scalar_type() == at::kLong);

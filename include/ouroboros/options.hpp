@@ -52,7 +52,7 @@ struct Options {
   timing::GateRule gate;
   DeviceOptions device;
   std::filesystem::path scratch;    ///< Parent of scratch folders; empty: the system's.
-  std::filesystem::path traces;     ///< Where timed cells leave their blocks; empty: nowhere.
+  std::filesystem::path traces;     ///< Where timed cells and gates leave blocks; empty: nowhere.
   std::string compiler;             ///< C++ compiler; empty: $CXX, then c++, g++, clang++.
   std::function<bool()> cancelled;  ///< Asked often; true ends the call with Error{cancelled}.
   std::function<void(std::string_view)>

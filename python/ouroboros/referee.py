@@ -124,7 +124,8 @@ class Referee:
             device: Number of the GPU, as CUDA counts them.
             compiler: C++ compiler; empty for $CXX, then c++, g++, clang++.
             scratch: Parent of scratch folders; empty for the system's.
-            traces: Folder in which timed cells leave their blocks, as JSON; empty for nowhere.
+            traces: Folder in which timed cells and the gate's runs leave their blocks, as JSON;
+                empty for nowhere.
             cancelled: Asked often; true ends a call with `CancelledError`.
             log: Gets diagnostics, one line a call.
 

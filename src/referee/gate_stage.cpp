@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -40,9 +42,9 @@ std::vector<timing::Block> fair_blocks(const std::vector<timing::Block>& all, co
 }
 
 /// One fresh pair of processes: candidate against baseline, and against its own copy.
-/// Empty when the candidate misbehaved.
+/// Empty when the candidate misbehaved. `trace`: the file that its blocks are left in.
 std::optional<timing::GateRun> run_once(Race& race, std::size_t baseline_index,
-                                        const Options& options) {
+                                        const std::string& trace, const Options& options) {
   const auto candidate = race.add_candidate();
   const auto copy = race.add_candidate();
   const auto baseline = race.add_baseline(baseline_index);
@@ -62,6 +64,7 @@ std::optional<timing::GateRun> run_once(Race& race, std::size_t baseline_index,
   if (race.failure()) {
     return std::nullopt;
   }
+  recording.keep(trace);
   static_cast<void>(recording.may_be_judged());  // Throws where nothing can be measured.
   const double offset = race.method().offset_us.estimate;
   const auto blocks = fair_blocks(recording.blocks(), race, candidate, copy, baseline);
@@ -109,7 +112,8 @@ GateOutcome gate(const Problem& problem, const Compiled& compiled, std::uint64_t
       return outcome;
     }
     outcome.record.baseline = race->baselines()[*baseline].name;
-    const auto run = run_once(*race, *baseline, options);
+    const auto trace = fmt::format("gate{}-{:016x}.json", k, run_seed);
+    const auto run = run_once(*race, *baseline, trace, options);
     if (!run) {
       outcome.failure = race->failure()->status;
       outcome.findings.push_back(race->failure()->finding);

@@ -1,5 +1,10 @@
 #include "referee/recording.hpp"
 
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
 #include "ouroboros/error.hpp"
 
 namespace ouroboros::referee {
@@ -57,6 +62,21 @@ bool Recording::may_be_judged() const {
                     filter_.why());
   }
   return false;
+}
+
+void Recording::keep(const std::string& name) const {
+  const auto& folder = options_.traces;
+  if (folder.empty()) {
+    return;
+  }
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  std::ofstream file(folder / name);
+  if (!(file << timing::to_json(all_) && file.flush())) {
+    throw Error(ErrorCode::io, fmt::format("the trace {} cannot be written to {}: choose another "
+                                           "folder, or none",
+                                           name, folder.string()));
+  }
 }
 
 }  // namespace ouroboros::referee

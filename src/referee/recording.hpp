@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 #include <vector>
 
 #include "referee/race.hpp"
@@ -28,6 +29,10 @@ class Recording {
   [[nodiscard]] const std::vector<timing::Block>& all() const noexcept { return all_; }
 
   [[nodiscard]] const timing::BlockFilter& filter() const noexcept { return filter_; }
+
+  /// Leaves all blocks in a file of the folder of traces, for whoever wants to look at them again;
+  /// nowhere where there is no such folder. Throws `Error{io}`.
+  void keep(const std::string& name) const;
 
   /// Whether no further block may be run.
   [[nodiscard]] bool spent() const;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <span>
 
 #include "ouroboros/error.hpp"
@@ -132,19 +130,6 @@ void describe(const Race& race, const Recording& recording, std::size_t candidat
   cell.gpu_ms = race.gpu_ms();
 }
 
-/// Keeps all blocks of a cell, for whoever wants to look at them again.
-void write_trace(const std::filesystem::path& folder, const std::string& name,
-                 const std::vector<timing::Block>& blocks) {
-  std::error_code ignored;
-  std::filesystem::create_directories(folder, ignored);
-  std::ofstream file(folder / name);
-  if (!(file << timing::to_json(blocks) && file.flush())) {
-    throw Error(ErrorCode::io, fmt::format("the trace {} cannot be written to {}: choose another "
-                                           "folder, or none",
-                                           name, folder.string()));
-  }
-}
-
 /// Says that the GPU slowed itself down while a cell was timed.
 void add_slowdowns(const GpuState& before, const GpuState& after, TimedCell& cell) {
   for (const auto& reason : after.slowdowns) {
@@ -195,12 +180,7 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
                              derive_seed(seed, sign_flip_purpose));
   }
   Recording recording(race, options);
-  const auto keep = [&] {
-    if (!options.traces.empty()) {
-      write_trace(options.traces, fmt::format("cell{}-{:016x}.json", spec.id, seed),
-                  recording.all());
-    }
-  };
+  const auto keep = [&] { recording.keep(fmt::format("cell{}-{:016x}.json", spec.id, seed)); };
   try {
     if (!record_blocks(race, recording, comparisons, seed,
                        timing::looks_of(options.timing, options.mode))) {

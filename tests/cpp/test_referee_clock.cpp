@@ -58,6 +58,11 @@ Problem doubling() {
   return problem;
 }
 
+std::vector<timing::Block> blocks_in(const std::filesystem::path& trace) {
+  std::ifstream file(trace, std::ios::binary);
+  return timing::trace_from_json(std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
 /// Two runs of the gate, however slow this machine is.
 Options through_gate() {
   Options options;
@@ -214,10 +219,7 @@ TEST_CASE("a baseline that is decided is left out while others are not", "[refer
   CHECK(far.block_log_ratios.size() == 16);
   CHECK(near.blocks >= 64);
   CHECK(near.speedup.estimate == Approx(1).margin(0.02));
-  const auto trace = std::filesystem::directory_iterator(options.traces)->path();
-  std::ifstream file(trace, std::ios::binary);
-  const auto blocks =
-      timing::trace_from_json(std::string(std::istreambuf_iterator<char>(file), {}));
+  const auto blocks = blocks_in(std::filesystem::directory_iterator(options.traces)->path());
   REQUIRE(blocks.size() == static_cast<std::size_t>(near.blocks + cell.blocks_void));
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     CHECK(blocks[i].samples.size() == (i < 16 ? 6 : 4));
@@ -294,14 +296,24 @@ TEST_CASE("what cannot be replayed is no rival, and what is none is said", "[ref
 
 TEST_CASE("the gate's processes differ in where their memory lies", "[referee]") {
   const CacheFolder folder;
-  const auto verdict = Referee(through_gate())
-                           .compare(doubling(), plans("a", Manner::honest, 1, 99'000),
-                                    plans("b", Manner::honest, 1, 109'000));
+  auto options = through_gate();
+  options.traces = folder.path() / "traces";
+  const auto verdict = Referee(options).compare(doubling(), plans("a", Manner::honest, 1, 99'000),
+                                                plans("b", Manner::honest, 1, 109'000));
   INFO(verdict.to_json(1));
   REQUIRE(verdict.gate.ran);
   CHECK(verdict.gate.passed);
   CHECK(verdict.gate.baseline == "b");
   CHECK(verdict.gate.speedup.estimate == Approx(110.0 / 100.0).epsilon(0.01));
+  // Beyond doubt after 16 blocks: the time stage stops there, and no process of the gate does.
+  CHECK(verdict.timing.cells.at(0).baselines.at(0).blocks == 16);
+  std::size_t runs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(options.traces)) {
+    if (!entry.path().filename().string().starts_with("gate")) continue;
+    ++runs;
+    CHECK(blocks_in(entry.path()).size() >= 64);
+  }
+  CHECK(runs == 2);
 }
 
 TEST_CASE("on a GPU that others fill there are fewer sets, and a verdict", "[referee]") {

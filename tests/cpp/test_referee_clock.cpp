@@ -83,7 +83,8 @@ enum class Manner : std::uint32_t {
   crowded,
   jolted,
   fleeting,
-  uneven
+  uneven,
+  keep
 };
 
 PlanImage image() {
@@ -249,6 +250,17 @@ TEST_CASE("who is quicker at the second meeting remembers", "[referee]") {
   CHECK_THAT(verdict.findings[0].evidence, ContainsSubstring("a second time"));
   // ln(80.2 / 100) of the second meeting, launch cost subtracted.
   CHECK(verdict.timing.cells.at(0).baselines.at(0).memory.estimate == Approx(-0.222).margin(2e-3));
+}
+
+TEST_CASE("what a kernel asks the cache to keep is not there for the next run", "[referee]") {
+  const CacheFolder folder;
+  const auto verdict =
+      compared(plans("a", Manner::keep, 1, 99'000), plans("b", Manner::honest, 1, 99'000));
+  INFO(verdict.to_json(1));
+  REQUIRE(verdict.status == Status::ok);
+  const auto& baseline = verdict.timing.cells.at(0).baselines.at(0);
+  CHECK(baseline.speedup.estimate == Approx(1).margin(1e-3));
+  CHECK(baseline.memory.estimate == Approx(0).margin(1e-3));
 }
 
 TEST_CASE("a memory that is lost to the next launch pays nothing", "[referee]") {

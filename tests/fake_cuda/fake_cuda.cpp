@@ -96,6 +96,7 @@ struct Device {
   std::size_t used = 0;
   double microseconds = 0;
   double traffic = 0;       // Of others, on the memory's bus: so much longer the next flush takes.
+  bool kept = false;        // Lines that a kernel asked the cache to keep: a flush leaves them.
   unsigned since_spun = 0;  // Runs of `jolted` since the cost of a launch was measured.
   unsigned long recorded = 0;
   unsigned long finished = 0;
@@ -365,6 +366,13 @@ void fleeting(const Launch& launch) {
   just_met = first;
 }
 
+/// Asks the cache to keep its inputs, and is quicker where somebody did.
+void keep(const Launch& launch) {
+  scale(launch);
+  device.microseconds -= device.kept ? launch.configuration->grid[0] * 0.0002 : 0;
+  device.kept = true;
+}
+
 /// Takes up to eight microseconds longer, now more, now less.
 void uneven(const Launch& launch) {
   static std::uint32_t state = 1;
@@ -375,8 +383,8 @@ void uneven(const Launch& launch) {
 
 /// As the audit wants kernels that a cubin has, this one has several manners: its last parameter.
 void scale_in_a_manner(const Launch& launch) {
-  constexpr void (*manners[])(const Launch&) = {scale,  lazy,    straggle, trap,     quick,
-                                                wobble, crowded, jolted,   fleeting, uneven};
+  constexpr void (*manners[])(const Launch&) = {scale,   lazy,   straggle, trap,   quick, wobble,
+                                                crowded, jolted, fleeting, uneven, keep};
   const auto manner = manners[launch.get<std::uint32_t>(20)];
   manner(launch);
   if (manner != fleeting) just_met.reset();
@@ -535,7 +543,10 @@ int cuCtxGetCurrent(ContextHandle* context) {
 int cuCtxSetCurrent(ContextHandle) { return 0; }
 int cuCtxSetLimit(int, std::size_t) { return 0; }
 int cuCtxSynchronize() { return device.status; }
-int cuCtxResetPersistingL2Cache() { return device.status; }
+int cuCtxResetPersistingL2Cache() {
+  device.kept = false;
+  return device.status;
+}
 int cuMemGetInfo_v2(std::size_t* available, std::size_t* total) {
   *available = free_bytes - device.used;
   *total = memory_bytes;

@@ -323,7 +323,7 @@ TEST_CASE("the gate's processes differ in where their memory lies", "[referee]")
   for (const auto& entry : std::filesystem::directory_iterator(options.traces)) {
     if (!entry.path().filename().string().starts_with("gate")) continue;
     ++runs;
-    CHECK(blocks_in(entry.path()).size() >= 64);
+    CHECK(blocks_in(entry.path()).size() >= 256);
   }
   CHECK(runs == 2);
 }

@@ -50,6 +50,7 @@ struct Case {
   /// Allowed absolute error of each element, float64, shaped as the outputs. Infinite where the
   /// reference leaves the range of its dtype, for which nobody can be held to a number.
   Tensors allowed;
+  std::int64_t lost = 0;     ///< Elements of which that is said.
   std::vector<Ranks> ranks;  ///< Of each output, where equal numbers may come in any order.
 
   /// The rule that `allowed` came from, for each output: see `realise_again`.
@@ -80,6 +81,12 @@ struct Case {
 class OUROBOROS_API ReferenceFault : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+/// The reference raised. It may be meant for other extents or values than this case's.
+class OUROBOROS_API ReferenceRaised : public ReferenceFault {
+ public:
+  using ReferenceFault::ReferenceFault;
 };
 
 /// How to call a candidate for a case: entry point, buffers, sizes.

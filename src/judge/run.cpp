@@ -29,7 +29,7 @@ Tensors guarded(const std::string& what, const CaseSpec& spec, Function&& functi
     if (is_want_of_memory(message)) {
       throw Error(ErrorCode::out_of_memory, "the " + what + " ran out of memory" + in_case(spec));
     }
-    throw ReferenceFault("the " + what + " raised: " + first_line(message) + in_case(spec));
+    throw ReferenceRaised("the " + what + " raised: " + first_line(message) + in_case(spec));
   };
   try {
     return function();
@@ -91,7 +91,9 @@ Tensors copies(const Tensors& tensors) {
 }  // namespace
 
 std::string in_case(const CaseSpec& spec) {
-  return " (dtype " + std::string(to_string(spec.dtype)) + ", family " + family_name(spec) + ")";
+  std::string text = " (dtype " + std::string(to_string(spec.dtype));
+  for (const auto& [axis, extent] : spec.axes) text += ", " + axis + " = " + std::to_string(extent);
+  return text + ", family " + family_name(spec) + ")";
 }
 
 std::int64_t input_elements(const Problem& problem, const CaseSpec& spec) {

@@ -54,7 +54,7 @@ enum class Moves : std::uint8_t {
 [[nodiscard]] Tensors moved_by_operators(const Tensors& inputs, double by, Moves moves,
                                          std::uint64_t seed);
 
-/// For messages about a case: " (dtype float32, family normal)".
+/// For messages about a case: " (dtype float32, rows = 5, family normal)".
 [[nodiscard]] std::string in_case(const CaseSpec& spec);
 
 }  // namespace ouroboros::judge

@@ -44,7 +44,9 @@ Race::Race(const Problem& problem, const judge::CaseSpec& cell, std::uint64_t se
       seed_(seed),
       calls_{judge::call_for(problem, model_)} {
   for (const auto& allowed : model_.allowed) {
-    const double largest = allowed.numel() == 0 ? 0.0 : allowed.max().item().toDouble();
+    // Infinite is what the reference itself loses: these are for the oracle to judge.
+    const auto asked = allowed.nan_to_num(0.0, 0.0, 0.0);
+    const double largest = asked.numel() == 0 ? 0.0 : asked.max().item().toDouble();
     gross_error_.push_back(gross_factor * largest);
   }
   for (const auto& buffer : calls_[0].buffers) {
@@ -99,7 +101,11 @@ bool Race::is_right(const std::function<void()>& run) {
     copy_bytes(one.inputs[i], inputs_[i]);
   }
   run();
-  return is_near(one.reference, outputs_);
+  if (is_near(one.reference, outputs_)) return true;
+  // Eager mode itself may lose some elements to the range of its dtype.
+  const auto where = judge::place_of(inputs_);
+  const auto whole = draw_case([&] { return judge::realise(problem_, one.spec, where); });
+  return compared(whole, outputs_).status == "passed";
 }
 
 Tensors Race::expected(const Tensors& inputs) const {

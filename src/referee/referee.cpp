@@ -165,6 +165,9 @@ class Referee::Impl {
       verdict.findings.push_back({"invalid_problem", "error", "sweep", *pool.fault});
       return;
     }
+    if (pool.note) {
+      verdict.findings.push_back(*pool.note);
+    }
     {
       const Stopwatch watch(verdict, "sweep", options);
       auto outcome = referee::sweep(problem, compiled, pool, options);
@@ -395,7 +398,11 @@ SweepOutcome Referee::sweep(const Problem& problem, const Compiled& compiled) co
     outcome.findings.push_back({"invalid_problem", "error", "sweep", *pool.fault});
     return outcome;
   }
-  return referee::sweep(problem, compiled, pool, options);
+  outcome = referee::sweep(problem, compiled, pool, options);
+  if (pool.note) {
+    outcome.findings.push_back(*pool.note);
+  }
+  return outcome;
 }
 
 TimingOutcome Referee::time(const Problem& problem, const Compiled& compiled) const {

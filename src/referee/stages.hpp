@@ -24,6 +24,8 @@ struct Misconduct {
 struct CasePool {
   std::vector<judge::Case> cases;
   std::optional<std::string> fault;
+  std::optional<Finding> note;  ///< What the verdict says of the problem.
+  int derived = 0;              ///< Cases that the problem has for all candidates.
 };
 
 [[nodiscard]] Compiled compile(const Problem& problem, const Candidate& candidate,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "judge/landmarks.hpp"
 #include "referee/arena_tensors.hpp"
 #include "referee/device/device.hpp"
 #include "referee/stages.hpp"
@@ -30,15 +29,6 @@ std::string describe(const judge::CaseSpec& spec) {
   }
   return fmt::format("case {} ({}, {}, family {})", spec.id, to_string(spec.dtype), axes,
                      spec.family);
-}
-
-void realise_all(CasePool& pool, const Problem& problem, const std::vector<judge::CaseSpec>& specs,
-                 const Options& options) {
-  for (const auto& spec : specs) {
-    check_cancelled(options);
-    require_memory(problem, spec);
-    pool.cases.push_back(judge::realise(problem, spec));
-  }
 }
 
 /// Runs the cases in one session, each at both ends of its pages.
@@ -190,36 +180,6 @@ class Sweep {
 };
 
 }  // namespace
-
-CasePool draw_cases(const Problem& problem, const std::vector<DType>& dtypes, std::uint64_t seed,
-                    const Options& options) {
-  CasePool pool;
-  try {
-    realise_all(pool, problem, judge::derive_cases(problem, dtypes, seed), options);
-    pool.fault = judge::validate(problem, pool.cases);
-  } catch (const judge::ReferenceFault& fault) {
-    pool.fault = fault.what();
-  }
-  return pool;
-}
-
-CasePool with_landmarks(const CasePool& pool, const Problem& problem, const Candidate& candidate,
-                        const std::vector<DType>& dtypes, std::uint64_t seed,
-                        const Options& options) {
-  CasePool all = pool;
-  if (all.fault) {
-    return all;
-  }
-  const auto landmarks = judge::landmarks_of(candidate.source);
-  const auto first_id = static_cast<int>(pool.cases.size());
-  try {
-    realise_all(all, problem, judge::landmark_cases(problem, dtypes, seed, landmarks, first_id),
-                options);
-  } catch (const judge::ReferenceFault& fault) {
-    all.fault = fault.what();
-  }
-  return all;
-}
 
 SweepOutcome run_cases(const Problem& problem, const CasePool& pool, const Options& options,
                        const Opener& open, judge::Arithmetic arithmetic) {

@@ -146,8 +146,6 @@ TEST_CASE("faults of a reference are named", "[oracle]") {
              ContainsSubstring("sparse"));
   CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{in[0].to(at::kMeta)}; }),
              ContainsSubstring("device"));
-  CHECK_THAT(fault_of([](const Tensors& in) { return Tensors{(in[0] * 1e30 * 1e30)}; }),
-             ContainsSubstring("infinity or NaN"));
 }
 
 TEST_CASE("errors of the library pass through a reference", "[oracle]") {
@@ -208,6 +206,7 @@ TEST_CASE("where the dtype loses a finite result for any size of inputs nothing 
   CHECK(one.inputs[0].equal(judge::draw(problem, relu, 0, at::kCPU)[0]));
   const auto lost = at::isfinite(one.reference[0]).logical_not();
   const auto rows_lost = lost.sum().item<std::int64_t>() / 3;
+  CHECK(one.lost == 3 * rows_lost);
   REQUIRE(rows_lost > 0);
   REQUIRE(rows_lost < 32);
 
@@ -216,12 +215,6 @@ TEST_CASE("where the dtype loses a finite result for any size of inputs nothing 
   CHECK(judge::compare(problem, one, {one.reference[0]}).status == "passed");
   const auto elsewhere = at::where(lost, truth, truth + 1.0);
   CHECK(judge::compare(problem, one, {elsewhere}).wrong_elements == 3 * (64 - rows_lost));
-
-  auto ordinary = relu;
-  ordinary.family = "normal";
-  const auto always =
-      problem_of([](const Tensors& in) { return Tensors{in[0] / (in[0] * 1e-12)}; });
-  CHECK_THROWS_AS(judge::realise(always, ordinary), judge::ReferenceFault);
 }
 
 TEST_CASE("outputs that are integers are exact", "[oracle]") {

@@ -191,6 +191,7 @@ TEST_CASE("faults of a reference are the problem's") {
        },
        "writes to its input 'x'"},
       {[](const Tensors& in) { return Tensors{at::zeros_like(in[0])}; }, "zeros"},
+      {[](const Tensors& in) { return Tensors{in[0] * 1e30 * 1e30}; }, "infinity or NaN"},
       {[](const Tensors& in) { return Tensors{in[0], in[0]}; }, "returned 2 tensors"},
       {[](const Tensors&) { return Tensors{at::Tensor()}; }, "no tensor"},
       {[](const Tensors& in) { return Tensors{in[0].to(at::kShort)}; }, "unsupported dtype"},
@@ -207,6 +208,45 @@ TEST_CASE("faults of a reference are the problem's") {
     CHECK_THAT(Referee(until(Stage::sweep)).validate(problem).value_or(""),
                ContainsSubstring(row.message));
   }
+}
+
+TEST_CASE("extents that a reference does not take are left out of the sweep, and that is said") {
+  const auto raising = [](std::int64_t fewest) {
+    auto problem = affine();
+    problem.reference = [fewest](const Tensors& in) -> Tensors {
+      if (in[0].size(1) < fewest) throw std::invalid_argument("the window is longer than the row");
+      return {in[0] * 2 + 1};
+    };
+    return problem;
+  };
+  const auto verdict = judge(raising(4), honest);
+  CHECK(verdict.status == Status::ok);
+  REQUIRE(found(verdict.findings, "reference_raised"));
+  CHECK_THAT(verdict.findings.front().evidence,
+             ContainsSubstring("the window is longer than the row (dtype float32, cols = "));
+  for (const auto& one : verdict.correctness.cases) CHECK(one.axes.at("cols") >= 4);
+  CHECK(judge(raising(4), wrong).status == Status::incorrect);
+  CHECK_FALSE(Referee(until(Stage::sweep)).validate(raising(4)));
+
+  CHECK(judge(raising(250), honest).status == Status::invalid_problem);  // Most cases are shorter.
+  auto timed = raising(50);
+  timed.timed = {{{"rows", 33}, {"cols", 10}}};
+  CHECK(judge(timed, honest).status == Status::invalid_problem);
+}
+
+TEST_CASE("a reference that leaves its range for ordinary numbers is the problem's fault") {
+  auto problem = affine();
+  problem.dtypes = {DType::float16};
+  problem.reference = [](const Tensors& in) { return Tensors{in[0] / (in[0] * 1e-12)}; };
+  const auto fault = Referee(until(Stage::sweep)).validate(problem);
+  REQUIRE(fault);
+  CHECK_THAT(*fault, ContainsSubstring("infinity or NaN where the true value is finite"));
+  // Of rows of one number alone it is what such a problem is.
+  problem.reference = [](const Tensors& in) {
+    const auto least = in[0].amin({1}, true);
+    return Tensors{(in[0] - least) / (in[0].amax({1}, true) - least + 1e-8)};
+  };
+  CHECK_FALSE(Referee(until(Stage::sweep)).validate(problem));
 }
 
 TEST_CASE("a problem of bfloat16 is not blamed on a candidate for the host") {

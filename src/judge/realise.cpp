@@ -200,7 +200,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
       fewest = one.lost;
       fewest_at = shrink;
     }
-    const bool last = spec.family == "normal" || shrink == most_halvings || may_be_lost;
+    const bool last = spec.family == "normal" || shrink >= most_halvings || may_be_lost;
     const bool inside =
         (one.lost == 0 || may_be_lost) && (last || product <= largest_of(spec.dtype));
     if (inside && room) break;

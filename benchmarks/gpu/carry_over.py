@@ -38,13 +38,16 @@ def trimmed(values: list[float]) -> dict[str, Any]:
 def measure(folder: Path) -> dict[str, Any]:
     """Returns how much shorter second runs are, by runs of the baseline since the first."""
     gains: dict[int, list[float]] = {}
+    clocks: dict[int, list[float]] = {}
     runs = []
     for path in sorted(folder.glob("gate*.json")):
         trace = json.loads(path.read_text())
-        latency = trace["columns"].index("latency_us")
+        latency, clock = (trace["columns"].index(name) for name in ("latency_us", "clock_mhz"))
         ratios = []
         for block in trace["blocks"]:
             arms = [sample[0] for sample in block["samples"]]
+            for sample in block["samples"]:
+                clocks.setdefault(sample[0], []).append(sample[clock])
             logs = [math.log(sample[latency]) for sample in block["samples"]]
             means = {
                 arm: statistics.fmean(logs[i] for i, a in enumerate(arms) if a == arm)
@@ -61,6 +64,13 @@ def measure(folder: Path) -> dict[str, Any]:
             str(count): trimmed(gains[count]) for count in sorted(gains)
         },
         "log_speedup_percent_of_each_process": runs,
+        "clock_mhz_of_each_arm": {
+            str(arm): [
+                round(statistics.fmean(clocks[arm]), 2),
+                round(statistics.stdev(clocks[arm]) / math.sqrt(len(clocks[arm])), 2),
+            ]
+            for arm in sorted(clocks)
+        },
     }
 
 

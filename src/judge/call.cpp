@@ -1,6 +1,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "judge/judge.hpp"
 #include "judge/run.hpp"
@@ -95,16 +96,30 @@ std::vector<Buffer> input_buffers(const Problem& problem, DType dtype, const Axi
   return buffers;
 }
 
+Case plain_case(const Problem& problem, DType dtype) {
+  const at::NoGradGuard no_grad;
+  std::optional<ReferenceRaised> first;
+  for (const auto& spec : derive_cases(problem, {dtype}, 0)) {
+    if (spec.family != "normal") continue;
+    try {
+      Case one;
+      one.spec = spec;
+      one.inputs = draw(problem, spec, 0);
+      one.reference = run_reference(problem, spec, one.inputs);
+      return one;
+    } catch (const ReferenceRaised& fault) {
+      if (!first) first = fault;
+    }
+  }
+  throw ReferenceRaised(*first);
+}
+
 std::string prototypes(const Problem& problem) {
   const at::NoGradGuard no_grad;
   const Serial serial;
   std::string text = "#include <cstdint>\n\n";
   for (const auto dtype : host_dtypes(problem)) {
-    // What a reference returns is known by running it: an output may have a dtype of its own.
-    const auto specs = derive_cases(problem, {dtype}, 0);
-    const auto first = std::find_if(specs.begin(), specs.end(),
-                                    [&](const CaseSpec& spec) { return spec.family == "normal"; });
-    const auto made = run_reference(problem, *first, draw(problem, *first, 0));
+    const auto made = plain_case(problem, dtype).reference;
     std::string arguments;
     const auto add = [&](const std::string& argument) {
       arguments += arguments.empty() ? argument : ", " + argument;

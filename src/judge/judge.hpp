@@ -89,6 +89,10 @@ class OUROBOROS_API ReferenceRaised : public ReferenceFault {
   using ReferenceFault::ReferenceFault;
 };
 
+/// A small case of the family "normal" that the reference takes, with inputs and reference alone:
+/// which dtypes and shapes outputs have is known by running it.
+[[nodiscard]] Case plain_case(const Problem& problem, DType dtype);
+
 /// How to call a candidate for a case: entry point, buffers, sizes.
 [[nodiscard]] OUROBOROS_API Call call_for(const Problem& problem, const Case& one);
 

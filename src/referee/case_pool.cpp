@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "judge/domain.hpp"
 #include "judge/extents.hpp"
 #include "judge/landmarks.hpp"
 #include "judge/run.hpp"
@@ -20,12 +21,13 @@ bool is_timed(const Problem& problem, const judge::CaseSpec& spec) {
 /// Cases that the reference raised in, and what it said first.
 struct Beyond {
   std::size_t count = 0;
+  bool timed = false;  ///< One of them is a timed cell's.
   std::string said;
 };
 
 /// Extents that nobody asked for may be beyond what a reference is meant for: fewer elements than
 /// its window has, or a number that its groups do not divide. What it gives no answer to, no
-/// candidate is asked. Raises in a timed cell all the same.
+/// candidate is asked.
 Beyond realise_all(CasePool& pool, const Problem& problem,
                    const std::vector<judge::CaseSpec>& specs, const Options& options) {
   Beyond beyond;
@@ -35,11 +37,24 @@ Beyond realise_all(CasePool& pool, const Problem& problem,
     try {
       pool.cases.push_back(judge::realise(problem, spec));
     } catch (const judge::ReferenceRaised& fault) {
-      if (is_timed(problem, spec)) throw;
+      beyond.timed |= is_timed(problem, spec);
       if (beyond.count++ == 0) beyond.said = fault.what();
     }
   }
   return beyond;
+}
+
+/// `within`: what was learnt of the extents that it takes.
+Finding raised(const Beyond& beyond, const std::string& within, int derived) {
+  std::string left;
+  if (!within.empty()) left = fmt::format("the sweep keeps to shapes where {}", within);
+  if (beyond.count > 0) {
+    left += fmt::format("{}{} of {} cases are left out", left.empty() ? "" : " and ", beyond.count,
+                        derived);
+  }
+  return {"reference_raised", "note", "sweep",
+          fmt::format("{}, since {}. Declare which extents the axes take (minimum, multiple_of)",
+                      left, beyond.said)};
 }
 
 /// Whether a reference leaves the range of its dtype in most elements of a case.
@@ -78,22 +93,36 @@ std::optional<std::string> fault_of(const Problem& problem, const std::vector<ju
 
 }  // namespace
 
-CasePool draw_cases(const Problem& problem, const std::vector<DType>& dtypes, std::uint64_t seed,
+CasePool draw_cases(const Problem& declared, const std::vector<DType>& dtypes, std::uint64_t seed,
                     const Options& options) {
   CasePool pool;
-  try {
+  pool.axes = declared.axes;
+  auto problem = declared;
+  Beyond beyond;
+  const auto draw = [&] {
+    pool.cases.clear();
     const auto specs = judge::derive_cases(problem, dtypes, seed);
     pool.derived = static_cast<int>(specs.size());
-    const auto beyond = realise_all(pool, problem, specs, options);
-    if (2 * beyond.count > specs.size()) {
+    beyond = realise_all(pool, problem, specs, options);
+  };
+  try {
+    draw();
+    std::string within;
+    if (beyond.count > 0) {
+      if (auto axes = judge::narrowed_axes(problem, dtypes.front())) {
+        const auto said = beyond.said;
+        within = judge::describe_narrowed(declared, *axes);
+        problem.axes = pool.axes = *std::move(axes);
+        draw();
+        beyond.said = said;
+      }
+    }
+    if (beyond.timed || 2 * beyond.count > static_cast<std::size_t>(pool.derived)) {
       pool.fault = beyond.said;
       return pool;
     }
-    if (beyond.count > 0) {
-      pool.note = {"reference_raised", "note", "sweep",
-                   fmt::format("{} of {} cases are left out, since {}. Say which extents the "
-                               "problem is for (minimum, multiple_of), so that others are drawn",
-                               beyond.count, specs.size(), beyond.said)};
+    if (!beyond.said.empty()) {
+      pool.note = raised(beyond, within, pool.derived);
     }
     pool.fault = fault_of(problem, pool.cases, dtypes);
   } catch (const judge::ReferenceFault& fault) {
@@ -102,17 +131,20 @@ CasePool draw_cases(const Problem& problem, const std::vector<DType>& dtypes, st
   return pool;
 }
 
-CasePool with_landmarks(const CasePool& pool, const Problem& problem, const Candidate& candidate,
+CasePool with_landmarks(const CasePool& pool, const Problem& declared, const Candidate& candidate,
                         const std::vector<DType>& dtypes, std::uint64_t seed,
                         const Options& options) {
   CasePool all = pool;
   if (all.fault) {
     return all;
   }
+  auto problem = declared;
+  problem.axes = pool.axes;
   const auto landmarks = judge::landmarks_of(candidate.source);
   try {
-    realise_all(all, problem, judge::landmark_cases(problem, dtypes, seed, landmarks, all.derived),
-                options);
+    static_cast<void>(
+        realise_all(all, problem,
+                    judge::landmark_cases(problem, dtypes, seed, landmarks, all.derived), options));
   } catch (const judge::ReferenceFault& fault) {
     all.fault = fault.what();
   }

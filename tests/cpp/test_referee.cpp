@@ -228,7 +228,26 @@ TEST_CASE("extents that a reference does not take are left out of the sweep, and
   CHECK(judge(raising(4), wrong).status == Status::incorrect);
   CHECK_FALSE(Referee(until(Stage::sweep)).validate(raising(4)));
 
-  CHECK(judge(raising(250), honest).status == Status::invalid_problem);  // Most cases are shorter.
+  CHECK(judge(raising(250), honest).status == Status::invalid_problem);  // Beyond the timed cell.
+
+  // Groups of eight columns: the sweep has all of its cases, with such columns.
+  auto grouped = affine();
+  grouped.timed = {{{"rows", 33}, {"cols", 40}}};
+  grouped.reference = [](const Tensors& in) -> Tensors {
+    if (in[0].size(1) % 8 != 0) throw std::invalid_argument("no groups of eight");
+    return {in[0] * 2 + 1};
+  };
+  const auto whole = judge(grouped, honest);
+  CHECK(whole.status == Status::ok);
+  REQUIRE(found(whole.findings, "reference_raised"));
+  CHECK_THAT(whole.findings.front().evidence, ContainsSubstring("cols is a multiple of 8"));
+  bool odd_rows = false;
+  for (const auto& one : whole.correctness.cases) {
+    CHECK(one.axes.at("cols") % 8 == 0);
+    odd_rows |= one.axes.at("rows") % 2 != 0;
+  }
+  CHECK(odd_rows);
+  CHECK(whole.correctness.cases.size() > 25);
   auto timed = raising(50);
   timed.timed = {{{"rows", 33}, {"cols", 10}}};
   CHECK(judge(timed, honest).status == Status::invalid_problem);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "judge/run.hpp"
+#include "judge/judge.hpp"
 #include "referee/device/device.hpp"
 #include "referee/device/gpu.hpp"
 #include "referee/device/plan_source.hpp"
@@ -11,16 +11,8 @@
 namespace ouroboros::referee::device {
 namespace {
 
-/// The call of a small, plain case: what a reference returns is known by running it.
 PlanRequest small_request(const Problem& problem, DType dtype) {
-  const auto specs = judge::derive_cases(problem, {dtype}, 0);
-  const auto plain = std::find_if(specs.begin(), specs.end(), [](const judge::CaseSpec& spec) {
-    return spec.family == "normal";
-  });
-  judge::Case one;
-  one.spec = *plain;
-  one.inputs = judge::draw(problem, one.spec, 0);
-  one.reference = judge::run_reference(problem, one.spec, one.inputs);
+  const auto one = judge::plain_case(problem, dtype);
   return {dtype, one.spec.axes, judge::call_for(problem, one).buffers};
 }
 

@@ -34,10 +34,18 @@ Axis narrowed(const Problem& problem, DType dtype, const AxisValues& cell, Axis 
     axes[axis.name] = value;
     return takes(problem, dtype, axes);
   };
-  // Two odd multiples from the cell's extent on, which are no multiples of more.
+  // Two odd multiples about the cell's extent, which are no multiples of more.
+  const auto most = std::max(axis.maximum, extent);
   const auto takes_multiples = [&](std::int64_t multiple) {
     const auto odd = (extent / multiple) | 1;
-    return takes_here(multiple * odd) && takes_here(multiple * (odd + 2));
+    int asked = 0;
+    for (const auto by : {0, 2, -2, -4}) {
+      const auto value = multiple * (odd + by);
+      if (asked == 2 || value <= 0 || value > most) continue;
+      if (!takes_here(value)) return false;
+      ++asked;
+    }
+    return asked > 0;
   };
   auto multiple = std::max<std::int64_t>(1, axis.multiple_of);
   while (!takes_multiples(multiple)) {

@@ -52,6 +52,12 @@ TEST_CASE("what is learnt are legal axes of the problem") {
   CHECK(axes->at(1).minimum <= 24);
 }
 
+TEST_CASE("a reference is not asked beyond what an axis says that it takes") {
+  auto table = taking([](auto, auto cols) { return cols > 1 && cols <= 48; });
+  table.axes.at(1).maximum = 48;
+  CHECK(learnt(table) == "cols is at least 2");
+}
+
 TEST_CASE(
     "nothing is learnt of a reference that raises in its timed cell, or at pairs of extents") {
   CHECK(learnt(taking([](auto, auto) { return false; })) == "nothing");

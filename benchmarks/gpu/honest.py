@@ -33,6 +33,8 @@ def measure(workers: int) -> dict[str, Any]:
 
     def judge(path: Path) -> dict[str, Any]:
         verdict = referee.judge(problem_of(path), path)
+        if verdict.status.value != "ok":  # At once: a machine may go away half-way.
+            print(f"{path.name} is refused: {verdict.summary}", flush=True)
         return {
             "kernel": path.name,
             "status": verdict.status.value,

@@ -19,6 +19,7 @@ from typing import Any
 
 CANDIDATES, BASELINE = (0, 1), 2
 TRIM = 10  # One in so many is left out at either end.
+OUTLIER = 0.06  # Log-ratios farther from the median are brought back to it.
 
 
 def trimmed(values: list[float]) -> dict[str, Any]:
@@ -35,10 +36,25 @@ def trimmed(values: list[float]) -> dict[str, Any]:
     }
 
 
+def between_sets(ratios: list[tuple[int, float]]) -> float:
+    """Returns the variance of a ratio between sets of pages beyond that within them (ANOVA)."""
+    groups: dict[int, list[float]] = {}
+    for number, ratio in ratios:
+        groups.setdefault(number, []).append(ratio)
+    count, sets = len(ratios), len(groups)
+    mean = statistics.fmean(ratio for _, ratio in ratios)
+    means = {number: statistics.fmean(group) for number, group in groups.items()}
+    between = sum(len(g) * (means[n] - mean) ** 2 for n, g in groups.items()) / (sets - 1)
+    within = sum((ratio - means[n]) ** 2 for n, ratio in ratios) / (count - sets)
+    size = (count - sum(len(g) ** 2 for g in groups.values()) / count) / (sets - 1)
+    return (between - within) / size
+
+
 def measure(folder: Path) -> dict[str, Any]:
     """Returns how much shorter second runs are, by runs of the baseline since the first."""
     gains: dict[int, list[float]] = {}
     clocks: dict[int, list[float]] = {}
+    variances = []
     runs = []
     for path in sorted(folder.glob("gate*.json")):
         trace = json.loads(path.read_text())
@@ -59,11 +75,18 @@ def measure(folder: Path) -> dict[str, Any]:
                 between = arms[first:second].count(BASELINE)
                 gains.setdefault(between, []).append(logs[second] - logs[first])
         runs.append(trimmed(ratios)["percent"])
+        middle = statistics.median(ratios)
+        clipped = [min(max(ratio, middle - OUTLIER), middle + OUTLIER) for ratio in ratios]
+        numbers = [block["set"] for block in trace["blocks"]]
+        variances.append(between_sets(list(zip(numbers, clipped, strict=True))))
     return {
         "second_over_first_by_baseline_runs_between": {
             str(count): trimmed(gains[count]) for count in sorted(gains)
         },
         "log_speedup_percent_of_each_process": runs,
+        "ratio_sd_between_sets_percent": round(
+            100 * math.sqrt(max(0.0, statistics.fmean(variances))), 2
+        ),
         "clock_mhz_of_each_arm": {
             str(arm): [
                 round(statistics.fmean(clocks[arm]), 2),

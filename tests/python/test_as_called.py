@@ -187,7 +187,9 @@ def called(source: str, tmp_path: Path, cells: int = 1) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(as_called, "CELL_NS", 60 * MS)
+    """Few blocks, however slow this machine is just now."""
+    monkeypatch.setattr(as_called, "CELL_NS", 60_000 * MS)
+    monkeypatch.setattr(as_called, "MOST_BLOCKS", as_called.LEAST_BLOCKS)
 
 
 def test_candidate_and_eager_are_called_and_the_compiler_only_on_request(

@@ -68,7 +68,9 @@ def main() -> None:
 
 def _complain(error: Exception) -> None:
     code = getattr(error, "code", "error")
-    Console(stderr=True).print(f"[bold red]{escape(str(code))}[/]: {escape(str(error))}")
+    # Not wrapped: what is piped has no width, and a path that is broken in two is of no use.
+    text = f"[bold red]{escape(str(code))}[/]: {escape(str(error))}"
+    Console(stderr=True).print(text, soft_wrap=True)
 
 
 def _show_version(wanted: bool) -> None:

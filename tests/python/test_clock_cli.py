@@ -92,9 +92,10 @@ def test_host_candidates_are_compared_without_a_gpu(tmp_path: Path) -> None:
 def test_misuse_is_told_from_a_machine_without_a_gpu(tmp_path: Path) -> None:
     done = run("bench", KERNEL, KERNEL, "-p", "softmax", "--mode", "quick")
     assert done.returncode == 2
-    done = run("bench", tmp_path / "none.plan", KERNEL, "-p", "softmax")
+    missing = tmp_path / ("long" * 30) / "none.plan"
+    done = run("bench", missing, KERNEL, "-p", "softmax")
     assert done.returncode == 2
-    assert "none.plan" in done.stderr
+    assert str(missing) in done.stderr
     done = run("bench", KERNEL, KERNEL, "-p", "softmax", "--shapes", "depth=4")
     assert done.returncode == 2
     assert "depth" in done.stderr

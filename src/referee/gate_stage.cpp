@@ -11,8 +11,8 @@
 namespace ouroboros::referee {
 namespace {
 
-/// Of each process: at 15 us on an H200 a ratio has a standard error of some 0.15 % then, which is
-/// what the rule's simulated pass rates assume (docs/timing.md).
+/// Of each process. The rule's simulated pass rates assume a standard error of 0.15 % in each
+/// (docs/timing.md), for which kernels of some microseconds need many.
 constexpr int most_blocks = 256;
 constexpr std::uint64_t gate_purpose = 100;
 

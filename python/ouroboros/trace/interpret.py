@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
+import os
 import time
 import traceback
 from collections.abc import Iterator, Mapping
@@ -23,10 +25,15 @@ from ouroboros.trace.plan_file import read_plan
 from ouroboros.trace.recompiled import Image, images, odd_ones
 from ouroboros.trace.remade_kernels import unknown
 from ouroboros.trace.scratch import scratch_folder
+from ouroboros.trace.side_by_side import side_by_side
 
 __all__ = ["Call", "run"]
 
 _LOG_BYTES = 16 << 10
+
+# All processes of a request together may hold no more memory than one: each has all inputs.
+_MOST_PROCESSES = 4
+_MOST_INPUT_BYTES = 512 << 20
 
 
 def run(request: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -48,7 +55,16 @@ def run(request: Mapping[str, Any]) -> list[dict[str, Any]]:
         calls = [Call(*values) for values in request["inputs"]]
         odd = odd_ones(image for call in calls for image in call.images)
         kernels = Kernels()
-        return [call.interpret(kernels, odd) for call in calls]
+        return side_by_side(
+            lambda index: calls[index].interpret(kernels, odd),
+            [call.programs for call in calls],
+            _processes(sum(call.input_bytes for call in calls)),
+        )
+
+
+def _processes(input_bytes: int) -> int:
+    here = min(len(os.sched_getaffinity(0)), _MOST_PROCESSES)
+    return min(here, _MOST_INPUT_BYTES // max(input_bytes, 1))
 
 
 class Call:
@@ -56,12 +72,16 @@ class Call:
 
     Attributes:
         images: The kernels that it launches.
+        programs: How many programs that makes.
+        input_bytes: The size of all inputs.
     """
 
     def __init__(self, plan: bytes, sources: bytes, *inputs: bytes) -> None:
         """Reads the plan; what is wrong with the sources, `interpret` tells."""
         self._plan, self._held = read_plan(plan)
         self._sources, self._inputs = sources, inputs
+        self.programs = sum(math.prod(one.get("grid", ())) for one in self._plan["launches"])
+        self.input_bytes = sum(map(len, inputs))
         self.images: list[Image] = []
         self._refusal: dict[str, str] | None = None
         try:

@@ -28,6 +28,7 @@ from ouroboros.trace.interpreted_operators import operators
 from ouroboros.trace.interpreted_programs import Programs
 from ouroboros.trace.interpreted_reductions import reductions
 from ouroboros.trace.interpreted_tf32 import tf32
+from ouroboros.trace.interpreted_types import types
 
 __all__ = ["Memory", "interpreted"]
 
@@ -46,6 +47,17 @@ class Memory(Protocol):
         """The programs of the launch that runs."""
 
 
+class _OfLibrary(interpreter.InterpretedFunction):  # type: ignore[misc]
+    """A function of Triton's library."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls it from a kernel, whose launch has put the interpreter's operators in place.
+
+        Triton's own does that again for each call, which takes longer than all else.
+        """
+        return self.rewrite()(*args, **kwargs)
+
+
 @contextlib.contextmanager
 def interpreted(memory: Memory) -> Iterator[None]:
     """Candidates that are loaded inside run their kernels in the interpreter, within `memory`."""
@@ -54,6 +66,7 @@ def interpreted(memory: Memory) -> Iterator[None]:
         stack.callback(setattr, triton.knobs.runtime, "interpret", before)
         triton.knobs.runtime.interpret = True
         _interpret_library(stack)
+        types(stack)
         libdevice(stack)
         operators(stack)
         elements(stack)
@@ -81,7 +94,7 @@ def _interpret_library(stack: contextlib.ExitStack) -> None:
         for name, value in list(vars(owner).items()):
             if isinstance(value, JITFunction):
                 if id(value) not in made:
-                    made[id(value)] = interpreter.InterpretedFunction(value.fn)
+                    made[id(value)] = _OfLibrary(value.fn)
                 yield name, made[id(value)]
 
     for module in [m for name, m in sys.modules.items() if name.startswith("triton.")]:

@@ -299,7 +299,9 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
       same.family = "again";
       cases.push_back(std::move(same));
     }
+    if (has_twins(problem)) add(dtype, patchworks.front(), "twins");
     add(dtype, wild[1 + turn % 2], "normal");
+    add(dtype, wild.back(), "scattered");
     for (const auto& axes : others) add(dtype, axes, "normal");
     if (is_floating(dtype) && problem.policies.inf_meaningful) {
       add(dtype, patchworks[patchworks.size() / 2], "inf");
@@ -326,6 +328,10 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
       }
       const auto whole_cell = shortened(problem, timed, most_timed_elements);
       for (const auto& family : lone_families(problem, dtype)) add(dtype, whole_cell, family);
+      add(dtype, whole_cell, "scattered");
+      if (dtype == long_dtype && is_floating(dtype)) {
+        add(dtype, whole_cell, whole_family(problem, random::key(seed, 76)));
+      }
     }
   }
   return cases;

@@ -3,6 +3,8 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/abs.h>
 #include <ATen/ops/amax.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/scalar_tensor.h>
 
 #include <cmath>
 
@@ -21,6 +23,9 @@ constexpr double smallest = 0x1p-10;
 
 /// Four roundings, over 32.
 constexpr double few_roundings = 0x1p-3;
+
+/// Eight roundings of float64 over 32 2^-24: see Tolerance.
+constexpr double lost_by_oracle = 0x1p-31;
 
 /// Of scores: what masks them is larger, and nobody's maximum.
 constexpr double largest_score = 0x1p16;
@@ -55,6 +60,26 @@ std::optional<at::Tensor> size_of_complement(std::string_view name,
     return size ? std::optional(size->mul(few_roundings / lost)) : std::nullopt;
   }
   return std::nullopt;
+}
+
+std::optional<at::Tensor> size_of_difference(std::string_view name,
+                                             const c10::FunctionSchema& schema,
+                                             const torch::jit::Stack& stack) {
+  if (!is_one_of(name, {"add", "sub", "rsub"})) return std::nullopt;
+  std::optional<at::Tensor> size;
+  for (const auto* one : {argument("self", schema, stack), argument("other", schema, stack)}) {
+    if (one == nullptr) continue;
+    at::Tensor term;
+    if (one->isTensor()) {
+      term = one->toTensor();
+    } else if (const auto number = constant(*one)) {
+      term = at::scalar_tensor(*number, at::kDouble);
+    }
+    if (!term.defined() || term.is_complex()) return std::nullopt;
+    const auto found = term.to(at::kDouble).abs().nan_to_num_(0.0, 0.0, 0.0);
+    size = size ? at::maximum(*size, found) : found;
+  }
+  return size ? std::optional(size->mul(lost_by_oracle)) : std::nullopt;
 }
 
 std::optional<at::Tensor> size_of_shift(std::string_view name, const c10::FunctionSchema& schema,

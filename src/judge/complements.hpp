@@ -18,6 +18,12 @@ namespace ouroboros::judge {
                                                            const c10::FunctionSchema& schema,
                                                            const torch::jit::Stack& stack);
 
+/// What the oracle itself loses where it takes nearly equal numbers from one another: of `add`,
+/// `sub` and `rsub` how large the larger term is, in the same units. Empty for all others.
+[[nodiscard]] std::optional<at::Tensor> size_of_difference(std::string_view name,
+                                                           const c10::FunctionSchema& schema,
+                                                           const torch::jit::Stack& stack);
+
 /// Who has the logarithm of a sum of exponentials may write a softmax as exp(x - lse), and its
 /// logarithm as x - lse; a logarithm to base 2 rounds likewise. That loses what float32 loses of
 /// the row's maximum. For `softmax` and `log_softmax`: how large that is, in the same units, one

@@ -36,11 +36,16 @@ Layout layout_of(const at::Tensor& tensor) noexcept {
   return layout;
 }
 
-/// What has one dimension has no rows: "patchwork" takes so many numbers for one.
+/// Whether rows get families of their own: all of them, or a few.
+bool is_mixture(const CaseSpec& spec) noexcept {
+  return spec.family == "patchwork" || spec.family == "scattered";
+}
+
+/// What has one dimension has no rows: mixtures take so many numbers for one.
 Layout patched(const CaseSpec& spec, const at::Tensor& tensor) noexcept {
   constexpr std::size_t stretch = 64;
   const auto layout = layout_of(tensor);
-  if (spec.family != "patchwork" || tensor.dim() != 1 || layout.cols < 2 * stretch) return layout;
+  if (!is_mixture(spec) || tensor.dim() != 1 || layout.cols < 2 * stretch) return layout;
   return {layout.cols / stretch, stretch};
 }
 
@@ -92,9 +97,19 @@ double short_number(double v, std::size_t length) {
 /// Splits rows in two halves, also those that "patchwork" gives one family: every eighth.
 constexpr bool other_half(std::size_t row) noexcept { return (row + row / 8) % 2 != 0; }
 
-/// What one row of "patchwork" looks like.
-constexpr std::array<std::string_view, 8> patches = {
-    "uniform", "x64", "large_mean", "spike", "equal", "sorted_x64", "tiny", "mixed"};
+/// What one row of a mixture looks like.
+constexpr std::array<std::string_view, 9> patches = {
+    "uniform", "x64", "large_mean", "spike", "equal", "sorted_x64", "tiny", "mixed", "odd_sign"};
+
+/// Of "scattered": one row in so many, and so many at most, is of a family of its own. The first
+/// ones show what costs most to get right: a mean far from zero, and exponentials that overflow.
+constexpr std::size_t rows_for_one = 8;
+constexpr std::uint64_t most_scattered = 4;
+constexpr std::array<std::string_view, 3> scattered_first = {"large_mean", "x64", "spike"};
+constexpr std::uint64_t scattered_numbers = 4;
+
+/// The largest or smallest of all numbers is one of so many at an end.
+constexpr std::uint64_t tail = 64;
 
 /// Turns rows of about N(0, 1) into rows of a family.
 struct RowShaper {
@@ -130,12 +145,16 @@ struct RowShaper {
   }
 
   /// As padding leaves it: zeros, or one number, at the beginning, in between, or at both ends and
-  /// in the middle. Who looks at some elements takes them for all.
+  /// in the middle; a few of them, half of a row, or all of it. Who looks at some elements takes
+  /// them for all.
   void pad(std::span<double> row, std::size_t n) const {
-    const auto length = std::min<std::size_t>(row.size() / 2, 2 + random::below(choice, n, 47));
+    const auto extent = random::below(choice, n + (std::uint64_t{1} << 41), 8);
+    if (extent == 0) return std::fill(row.begin(), row.end(), 0.0);
+    const auto few = std::min<std::size_t>(row.size() / 2, 2 + random::below(choice, n, 47));
+    const auto length = extent <= 2 ? row.size() / 2 : few;
     const auto room = row.size() - length;
     const auto at = random::below(level, n, room + 1);
-    const double value = at % 4 == 0 ? row[at] : 0.0;
+    const double value = at % 4 == 0 && at < row.size() ? row[at] : 0.0;
     const auto place = random::below(level, n + 1, 3);
     const auto fill = [&](std::size_t first, std::size_t count) {
       std::fill_n(row.begin() + static_cast<std::ptrdiff_t>(first), count, value);
@@ -147,6 +166,32 @@ struct RowShaper {
     } else {
       fill(place == 0 ? 0 : at, length);
     }
+  }
+
+  /// Ordinary numbers but for a few rows, a few numbers, and one beyond all others, often near an
+  /// end: who looks at some takes all for ordinary, and who skips a tail misses the largest.
+  void scatter() const {
+    const auto rows = std::min<std::uint64_t>(most_scattered, layout.rows / rows_for_one);
+    const auto first = random::below(level, 0, scattered_first.size());
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      const auto row = random::below(choice, i, layout.rows);
+      const auto family = i < scattered_first.size()
+                              ? scattered_first[(first + i) % scattered_first.size()]
+                              : patches[random::below(level, 1, patches.size())];
+      shape(family, row, row + 1);
+    }
+    const auto count = numbers.size();
+    const auto place = choice + 1;
+    for (std::uint64_t i = 0; i < scattered_numbers; ++i) {
+      numbers[random::below(place, i, count)] *= 64.0;
+    }
+    const auto near = random::below(place, scattered_numbers, std::min<std::uint64_t>(tail, count));
+    const std::array<std::size_t, 4> places = {count - 1 - near, count - 1 - near, near,
+                                               random::below(place, scattered_numbers + 1, count)};
+    double beyond = 0.0;
+    for (const double v : numbers) beyond = std::max(beyond, std::fabs(v));
+    const auto bits = random::bits(place, scattered_numbers + 2);
+    numbers[places[bits >> 1 & 3U]] = (bits & 1U) != 0 ? 1.25 * beyond : -1.25 * beyond;
   }
 
   void shape(std::string_view family, std::size_t first_row, std::size_t last_row) const {
@@ -188,8 +233,10 @@ struct RowShaper {
         for (double& v : row) v += other_half(n) ? -mean : mean;
       });
     } else if (family == "common_mean") {
-      // Of all rows: sums over several of them cancel as those over one do.
-      const double mean = std::ldexp(random::below(choice, 0, 2) == 0 ? 1.0 : -1.0, power.mean);
+      // Of all rows: sums over several of them cancel as those over one do. No power of two, which
+      // any format holds: rounded to few bits all numbers are off the same way.
+      const double size = 1.0 - 0.25 * random::uniform(level, 0);
+      const double mean = std::ldexp(random::below(choice, 0, 2) == 0 ? size : -size, power.mean);
       each([mean](double& v, std::size_t) { v += mean; });
     } else if (family == "spike") {
       // One that leaves the others their exponentials; in half of the rows one that overflows where
@@ -227,11 +274,14 @@ struct RowShaper {
         }
       });
     } else if (family == "sorted" || family == "sorted_x64") {
-      // In half of the rows one is out of order, and the largest: it is not where one looks for it.
+      // Up or down. In half of the rows one is out of order, and the largest: it is not where one
+      // looks for it.
       if (family == "sorted_x64") scale(64.0);
       each_row(1, [&](auto row, std::size_t n) {
         std::sort(row.begin(), row.end());
-        if (other_half(n)) row[random::below(choice, n, row.size())] = 1.25 * row.back() + 96.0;
+        const double largest = row.back();
+        if (other_half(n / 2)) std::reverse(row.begin(), row.end());
+        if (other_half(n)) row[random::below(choice, n, row.size())] = 1.25 * largest + 96.0;
       });
     } else if (family == "denormal") {
       scale(std::ldexp(1.0, power.denormal));
@@ -265,7 +315,16 @@ struct RowShaper {
           std::fill(above ? row.begin() : middle + 1, above ? middle : row.end(), -infinity);
         }
       });
-    } else if (family == "again") {
+    } else if (family == "odd_sign") {
+      // All of one sign but for one number: who asks some of them whether any is below zero, or
+      // all are, has the wrong answer.
+      each_row(1, [&](auto row, std::size_t n) {
+        const double sign = other_half(n) ? 1.0 : -1.0;
+        for (double& v : row) v = std::copysign(v, sign);
+        double& odd = row[random::below(choice, n, row.size())];
+        odd = std::copysign(std::max(std::fabs(odd), 0.5), -sign);
+      });
+    } else if (family == "again" || family == "twins") {
       // But for one number in each row: who knows inputs by some of their elements has met these.
       each_row(1,
                [&](auto row, std::size_t n) { row[random::below(choice, n, row.size())] *= -2.0; });
@@ -281,7 +340,7 @@ struct RowShaper {
   }
 };
 
-/// "patchwork" gives rows families of their own.
+/// The family of a whole row, as far as integers are concerned.
 std::string_view family_of_row(const CaseSpec& spec, std::size_t input, std::size_t row) noexcept {
   if (spec.family != "patchwork") return spec.family;
   return patches[(row + stream(spec, input, choices)) % patches.size()];
@@ -306,17 +365,33 @@ std::int64_t place_along(const Input& input, const CaseSpec& spec) {
 
 /// What is added to a size that has to be positive. Families of small numbers keep theirs.
 double least_positive(const CaseSpec& spec, DType dtype, int shrink) {
-  const bool small = spec.family == "tiny" || spec.family == "mixed" || spec.family == "patchwork";
+  const bool small = spec.family == "tiny" || spec.family == "mixed" || is_mixture(spec);
   if (!small) return 0x1p-6;
   // Quotients that overflow want larger divisors.
   return std::ldexp(1.0, std::min(-6, exponents_of(dtype).tiniest + 4 * shrink));
+}
+
+/// The first of the inputs before this one that can hold the same numbers.
+std::optional<std::size_t> twin_of(const Problem& problem, std::size_t input) {
+  const auto extent = [](const Dim& dim) { return std::pair(dim.scale, dim.axis); };
+  const auto& one = problem.inputs[input];
+  for (std::size_t i = 0; i < input; ++i) {
+    const auto& other = problem.inputs[i];
+    if (one.values == Values::real && other.values == Values::real && !one.parameter &&
+        !other.parameter && one.dtype == other.dtype &&
+        std::ranges::equal(one.shape, other.shape, {}, extent, extent)) {
+      return i;
+    }
+  }
+  return std::nullopt;
 }
 
 /// Real values of a family as float64: small cases only, so clarity before speed.
 std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, std::size_t input,
                                 DType dtype, const Layout& layout, std::size_t count) {
   std::vector<double> out(count);
-  const auto key = stream(spec, input, values);
+  const auto from = spec.family == "twins" ? twin_of(problem, input).value_or(input) : input;
+  const auto key = stream(spec, from, values);
   if (dtype == DType::float64) {
     random::normal(key, std::span<double>(out));
   } else {
@@ -331,10 +406,15 @@ std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, st
     power.tallest = power.overflow;
   }
   // A single row is of any kind, in all inputs of the same.
-  const bool single = layout.rows == 1 && spec.family != "patchwork";
+  const bool single = layout.rows == 1 && !is_mixture(spec);
   const auto kind = single ? random::below(stream(spec, 0, kinds), 0, 64) : 0;
   const RowShaper shaper{layout, power, stream(spec, input, choices), stream(spec, input, levels),
                          kind,   out};
+  if (spec.family == "scattered") {
+    shaper.scatter();
+    return out;
+  }
+  if (spec.family == "twins" && from == input) return out;
   if (spec.family != "patchwork") {
     shaper.shape(spec.family, 0, layout.rows);
     if (spec.family == "uniform" && layout.rows >= 4) {
@@ -402,15 +482,35 @@ std::uint64_t index_bound(const Problem& problem, const CaseSpec& spec, std::siz
       axis.empty() ? 1 : std::max<std::int64_t>(1, value_of(axis, problem, spec.axes)));
 }
 
+/// Indices as sequences have them, row by row: 0, 1, 2 and again from some place on, as positions
+/// of two that are packed; or one of two values up to there, as what belongs to the first.
+void fill_sequences(std::vector<std::int64_t>& out, std::size_t cols, std::uint64_t bound,
+                    std::uint64_t choice, bool positions) {
+  for (std::size_t first = 0; first < out.size(); first += cols) {
+    const auto place = random::below(choice, first, cols);
+    const auto value = out[first];
+    const auto other = static_cast<std::int64_t>((static_cast<std::uint64_t>(value) + 1) % bound);
+    for (std::size_t i = 0; i < cols && first + i < out.size(); ++i) {
+      const auto from_start = i < place ? i : i - place;
+      out[first + i] = positions   ? static_cast<std::int64_t>(from_start % bound)
+                       : i < place ? value
+                                   : other;
+    }
+  }
+}
+
 std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& spec,
-                                       std::size_t input, std::size_t count) {
+                                       std::size_t input, std::size_t cols, std::size_t count) {
   const auto bound = index_bound(problem, spec, input);
   const auto key = stream(spec, input, values);
   std::vector<std::int64_t> out(count);
   for (std::size_t i = 0; i < count; ++i) {
     out[i] = static_cast<std::int64_t>(random::below(key, i, bound));
   }
-  if (spec.family == "equal") {
+  if (spec.family == "uniform" || spec.family == "x64") {
+    const bool positions = spec.family == "x64";
+    fill_sequences(out, cols, bound, stream(spec, input, choices), positions);
+  } else if (spec.family == "equal") {
     std::fill(out.begin(), out.end(), count == 0 ? 0 : out.front());
   } else if (spec.family == "sorted") {
     std::sort(out.begin(), out.end());
@@ -496,14 +596,16 @@ void draw_fast_normal(std::uint64_t key, DType dtype, const at::Tensor& into) {
 }  // namespace
 
 std::vector<std::string> families(const Problem& problem, DType dtype) {
-  if (!is_floating(dtype)) return {"normal", "x8", "x64", "spike", "equal", "sorted", "mixed"};
+  if (!is_floating(dtype)) {
+    return {"normal", "x8", "x64", "spike", "equal", "sorted", "mixed", "odd_sign"};
+  }
   // What overflows float32 is harmless in float64, which therefore gets larger numbers.
   std::vector<std::string> names = {
       "normal",   "uniform",    dtype == DType::float64 ? "x4096" : "x8",
       "x64",      "large_mean", "common_mean",
       "spike",    "equal",      "sorted",
       "denormal", "tiny",       "faint",
-      "mixed"};
+      "mixed",    "odd_sign"};
   if (problem.policies.nan_meaningful) names.emplace_back("nan");
   if (problem.policies.inf_meaningful) names.emplace_back("inf");
   return names;
@@ -515,6 +617,21 @@ std::vector<std::string> lone_families(const Problem& problem, DType dtype) {
   if (problem.policies.nan_meaningful) names.emplace_back("lone_nan");
   if (problem.policies.inf_meaningful) names.emplace_back("lone_inf");
   return names;
+}
+
+std::string whole_family(const Problem& problem, std::uint64_t seed) {
+  constexpr std::array<std::string_view, 5> names = {"common_mean", "faint", "uniform",
+                                                     "large_mean", "odd_sign"};
+  const bool paired = has_twins(problem);
+  const auto drawn = random::below(random::key(seed, 0), 0, names.size() + (paired ? 1 : 0));
+  return std::string(drawn < names.size() ? names[drawn] : "twins");
+}
+
+bool has_twins(const Problem& problem) {
+  for (std::size_t i = 0; i < problem.inputs.size(); ++i) {
+    if (twin_of(problem, i)) return true;
+  }
+  return false;
 }
 
 std::string family_name(const CaseSpec& spec) {
@@ -554,7 +671,7 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     return;
   }
   if (input.values == Values::index) {
-    store(index_values(problem, spec, index, count), dtype, into);
+    store(index_values(problem, spec, index, layout_of(into).cols, count), dtype, into);
     return;
   }
   if (!is_floating(dtype)) {

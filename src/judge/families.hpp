@@ -9,12 +9,19 @@
 namespace ouroboros::judge {
 
 /// The families that the sweep of a problem uses for a dtype, in a fixed order, "normal" first.
-/// "patchwork", which gives each row another family, is none of them: it is for probes among timed
-/// samples, where one case has to stand for all families.
+/// "patchwork", which gives each row another family, and "scattered", which does so with a few rows
+/// and numbers, are none of them: there one case stands for all families.
 [[nodiscard]] std::vector<std::string> families(const Problem& problem, DType dtype);
 
 /// Those of which one whole, large case is enough: a single element is not finite.
 [[nodiscard]] std::vector<std::string> lone_families(const Problem& problem, DType dtype);
+
+/// One for large cases that are ordinary otherwise: where outputs are few, rows of other families
+/// beside it would hide what it shows.
+[[nodiscard]] std::string whole_family(const Problem& problem, std::uint64_t seed);
+
+/// Whether the family "twins" can give an input the numbers of another, but for one in each row.
+[[nodiscard]] bool has_twins(const Problem& problem);
 
 /// Draws input number `index` of a case into `into`, with the magnitudes of real values divided by
 /// 2^`shrink`. "normal" with `shrink` 0 takes the fast path.

@@ -116,14 +116,22 @@ Rows rows_of(const at::Tensor& terms, const Extents& dims) {
   return rows;
 }
 
+/// Who adds up more than this adds in parts, or in a wider type: one after the other, float32
+/// would lose per cents.
+constexpr std::int64_t longest_loop = 65536;
+
 template <typename T>
 void add_rows(const T* terms, T* sums, std::int64_t rows, std::int64_t count, Walk walk) {
   for (std::int64_t row = 0; row < rows; ++row, terms += count) {
     T sum = 0;
-    for (std::int64_t i = 0, at = walk.first; i < count; ++i) {
-      sum += terms[at];
-      at += walk.step;
-      if (at >= count) at -= count;
+    for (std::int64_t i = 0, at = walk.first; i < count;) {
+      T part = 0;
+      for (const auto end = std::min(i + longest_loop, count); i < end; ++i) {
+        part += terms[at];
+        at += walk.step;
+        if (at >= count) at -= count;
+      }
+      sum += part;
     }
     sums[row] = sum;
   }

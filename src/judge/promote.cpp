@@ -222,7 +222,8 @@ std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::IValue
   const auto& x = argument.toTensor();
   if (is_one_of(name, {"gelu", "mish"})) return x.abs();
   if (is_one_of(name, {"tanh", "expm1", "log1p", "elu", "celu", "selu", "softplus", "log_sigmoid",
-                       "erf", "erfc", "logaddexp", "logaddexp2", "logcumsumexp"})) {
+                       "erf", "erfc", "sinh", "asinh", "atanh", "logit", "logaddexp", "logaddexp2",
+                       "logcumsumexp"})) {
     return at::ones_like(x);
   }
   return std::nullopt;
@@ -370,6 +371,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   }
   auto size = arguments.empty() ? std::nullopt : size_of_terms(name, (*stack)[begin]);
   if (!size && inside.step != 0.0) size = size_of_complement(name, schema, *stack);
+  if (!size && inside.of_oracle) size = size_of_difference(name, schema, *stack);
   const auto shift = inside.step != 0.0 ? size_of_shift(name, schema, *stack) : std::nullopt;
   op.callBoxed(stack);
   if (chosen) {

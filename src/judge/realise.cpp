@@ -225,6 +225,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     const auto key = random::key(~spec.seed, static_cast<std::uint64_t>(time));
     Inside inside;
     inside.step = perturbation;
+    inside.of_oracle = true;
     inside.seed = random::key(key, 1000);
     inside.given = &raised;
     const auto outputs = run_oracle(

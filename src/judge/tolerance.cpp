@@ -45,8 +45,13 @@ double ulp_at(int binade, const Format& format) noexcept {
   return std::ldexp(format.epsilon, exponent);
 }
 
-/// A few steps of the smallest numbers, where every operation rounds to a whole step.
-double smallest_of(DType dtype) noexcept { return 4.0 * ulp_at(0, format_of(dtype)); }
+/// A few steps of the smallest numbers, where every operation rounds to a whole step; more where
+/// one computes in them: a quotient by a small number is as many times further off, and a running
+/// mean one step an update.
+double smallest_of(DType output, DType compute) noexcept {
+  const double steps = output == compute && size_of(output) >= 4 ? 64.0 : 4.0;
+  return steps * ulp_at(0, format_of(output));
+}
 
 }  // namespace
 
@@ -66,7 +71,7 @@ Tolerance Tolerance::learn(const Evidence& evidence) {
       conditioning_factor * growth * roundoff_of(evidence.compute) / perturbation;
   const double of_oracle =
       oracle_factor * (evidence.compute == DType::float64 ? growth : 1.0) * 0x1p-53 * found.largest;
-  const double smallest = std::max(smallest_of(output), of_oracle);
+  const double smallest = std::max(smallest_of(output, evidence.compute), of_oracle);
   for (int first = 0; first < binades;) {
     // A group: neighbouring binades with enough elements for a maximum to mean something.
     Binade group;

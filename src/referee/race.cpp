@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
+#include "judge/families.hpp"
 #include "judge/run.hpp"
 #include "judge/serial.hpp"
 #include "judge/tensors.hpp"
@@ -27,6 +29,7 @@ constexpr std::uint64_t in_lot = 16;
 // Purposes of derived seeds.
 constexpr std::uint64_t order_purpose = 1;
 constexpr std::uint64_t lot_purpose = 2;
+constexpr std::uint64_t kinds_purpose = 3;
 constexpr std::uint64_t probe_purpose = 500;
 constexpr std::uint64_t trust_purpose = 900;
 constexpr std::uint64_t inputs_purpose = 1000;
@@ -76,8 +79,11 @@ std::size_t Race::enter(bool candidate) {
 
 void Race::probe() {
   auto spec = model_.spec;
-  spec.seed = derive_seed(seed_, probe_purpose + probes_++);
-  spec.family = "patchwork";
+  spec.seed = derive_seed(seed_, probe_purpose + probes_);
+  // In an order of the seed's: which kind comes next no candidate knows.
+  const std::array<std::string, 3> families = {"patchwork", "scattered",
+                                               judge::whole_family(problem_, spec.seed)};
+  spec.family = families[(derive_seed(seed_, kinds_purpose) + probes_++) % families.size()];
   const auto where = judge::place_of(inputs_);
   const auto one = draw_case([&] { return judge::realise(problem_, spec, where); });
   for (std::size_t arm = 0; arm < arms() && !failure_; ++arm) {

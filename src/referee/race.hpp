@@ -43,9 +43,10 @@ class Race {
   /// arms were added.
   virtual void warm_up() = 0;
 
-  /// Runs every candidate once on inputs that mix all value families, at the timed shape and
-  /// addresses, and checks the result in full. Not a sample. Its place among the blocks is the
-  /// caller's secret.
+  /// Runs every candidate once at the timed shape and addresses, and checks the result in full. Not
+  /// a sample. The inputs mix all value families, are ordinary but for a few rows and numbers, or
+  /// of one family that is not: the seed says which. Its place among the blocks is the caller's
+  /// secret.
   void probe();
 
   /// Runs up to `most` blocks, at least one. Afterwards `failure()` may say that a candidate

@@ -1,4 +1,5 @@
 #include <ATen/ops/max.h>
+#include <ATen/ops/minimum.h>
 
 #include <algorithm>
 #include <cmath>
@@ -39,9 +40,9 @@ TEST_CASE("every family is met in every dtype, and some thirty cases are enough"
     for (const auto dtype : floats) {
       const auto names = judge::families(problem, dtype);
       std::set<std::string> wanted(names.begin(), names.end());
-      wanted.insert({"patchwork", "again", "lone_nan", "lone_inf"});
+      wanted.insert({"patchwork", "scattered", "again", "lone_nan", "lone_inf"});
       CHECK(seen[dtype] == wanted);
-      CHECK(count[dtype] <= 38);
+      CHECK(count[dtype] <= 42);
     }
   }
 }
@@ -302,16 +303,21 @@ TEST_CASE("the rules of axes are kept", "[judge]") {
   }
 }
 
-TEST_CASE("no derived case is large, and the first timed cell is swept, cut to size", "[judge]") {
+TEST_CASE("the first timed cell is swept, cut to size, and no other case is large", "[judge]") {
   auto problem = softmax_problem();
   problem.timed = {{{"rows", 8192}, {"cols", 8192}}};
-  const auto specs = judge::derive_cases(problem, {DType::int32, DType::float64}, 3);
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    const auto elements = specs[i].axes.at("rows") * specs[i].axes.at("cols");
-    const bool last = i + 1 == specs.size() || specs[i + 1].dtype != specs[i].dtype;
-    CHECK((last ? elements == 1 << 18 : elements <= 65536));
-    CHECK((!last || specs[i].family == "normal"));
+  std::map<DType, std::vector<std::string>> large;
+  for (const auto& spec : judge::derive_cases(problem, {DType::int32, DType::float64}, 3)) {
+    const auto elements = spec.axes.at("rows") * spec.axes.at("cols");
+    CHECK((elements <= 65536 || elements == 1 << 18));
+    if (elements > 65536) large[spec.dtype].push_back(spec.family);
   }
+  // One of the two dtypes has a family of the seed's throughout; integers never.
+  CHECK(large[DType::int32] == std::vector<std::string>{"normal", "scattered"});
+  auto& real = large[DType::float64];
+  CHECK((real.size() == 2 || real.size() == 3));
+  real.resize(2);
+  CHECK(real == std::vector<std::string>{"normal", "scattered"});
 }
 
 TEST_CASE("seeds decide everything and nothing else does", "[judge]") {
@@ -439,6 +445,97 @@ TEST_CASE("what has one dimension is of many families too", "[judge]") {
   }
   CHECK(constant + whole == 40);
   CHECK((constant > 8 && whole > 8));
+}
+
+TEST_CASE("one number of a row has another sign", "[judge]") {
+  const auto problem = softmax_problem();
+  const judge::CaseSpec spec{0, DType::float32, {{"rows", 16}, {"cols", 64}}, "odd_sign", 3};
+  const auto into = judge::empty({16, 64}, at::kFloat);
+  judge::draw_input(problem, spec, 0, 0, into);
+  const auto below = into.lt(0.0).sum(1);
+  const auto few = at::minimum(below, 64 - below);
+  CHECK(few.eq(1).all().item().toBool());
+  const auto negative = below.gt(32).sum().item().toLong();
+  CHECK((negative > 3 && negative < 13));
+}
+
+TEST_CASE("what is scattered is ordinary nearly everywhere", "[judge]") {
+  auto problem = softmax_problem();
+  int last = 0, first = 0, lowest = 0;
+  std::set<std::int64_t> rows;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const judge::CaseSpec spec{
+        0, DType::float32, {{"rows", 200}, {"cols", 64}}, "scattered", seed};
+    const auto into = judge::empty({200, 64}, at::kFloat);
+    const auto plain = judge::empty({200, 64}, at::kFloat);
+    judge::draw_input(problem, spec, 0, 0, into);
+    auto ordinary = spec;
+    ordinary.family = "normal";
+    judge::draw_input(problem, ordinary, 0, 0, plain);
+    const auto changed = into.ne(plain).sum(1);
+    const auto others = changed.gt(32).sum().item().toLong();
+    CHECK(others <= 4);
+    CHECK(changed.gt(0).sum().item().toLong() <= 4 + 5);
+    rows.insert(others);
+    // One is beyond all others, often near an end.
+    const auto flat = into.view(-1).abs();
+    const auto at = flat.argmax().item().toLong();
+    CHECK(flat.eq(flat[at]).sum().item().toLong() == 1);
+    last += at >= 200 * 64 - 64;
+    first += at < 64;
+    lowest += into.view(-1)[at].item().toFloat() < 0;
+  }
+  CHECK(*rows.rbegin() >= 3);
+  CHECK((last > 15 && first > 5 && lowest > 15 && lowest < 45));
+  // Of one dimension stretches are rows; and what has few rows has some numbers at least.
+  problem.inputs[0].shape = {{1, "cols"}};
+  for (const std::int64_t cols : {1, 2, 100, 6400}) {
+    const judge::CaseSpec spec{0, DType::float32, {{"cols", cols}}, "scattered", 5};
+    const auto into = judge::empty({cols}, at::kFloat);
+    judge::draw_input(problem, spec, 0, 0, into);
+    CHECK(into.abs().max().item().toDouble() > 1.0);
+    CHECK(into.abs().lt(3.5).sum().item().toLong() > cols * 3 / 4 - 6);
+  }
+}
+
+TEST_CASE("twins differ by one number in each row", "[judge]") {
+  auto problem = softmax_problem();
+  CHECK(!judge::has_twins(problem));
+  problem.inputs.push_back(problem.inputs[0]);
+  problem.inputs[1].name = "y";
+  CHECK(judge::has_twins(problem));
+  const judge::CaseSpec spec{0, DType::float32, {{"rows", 9}, {"cols", 64}}, "twins", 5};
+  Tensors drawn = {judge::empty({9, 64}, at::kFloat), judge::empty({9, 64}, at::kFloat)};
+  for (std::size_t i = 0; i < 2; ++i) judge::draw_input(problem, spec, i, 0, drawn[i]);
+  CHECK(drawn[0].ne(drawn[1]).sum(1).eq(1).all().item().toBool());
+  // Parameters, and inputs of another shape, have no twin.
+  problem.inputs[1].parameter = true;
+  CHECK(!judge::has_twins(problem));
+  problem.inputs[1].parameter = false;
+  problem.inputs[1].shape.pop_back();
+  CHECK(!judge::has_twins(problem));
+}
+
+TEST_CASE("indices come as sequences have them", "[judge]") {
+  auto problem = softmax_problem();
+  problem.inputs[0].values = Values::index;
+  problem.inputs[0].dtype = DType::int64;
+  problem.inputs[0].index_axis = "cols";
+  const auto draw = [&](const std::string& family) {
+    const judge::CaseSpec spec{0, DType::float32, {{"rows", 20}, {"cols", 50}}, family, 5};
+    const auto into = judge::empty({20, 50}, at::kLong);
+    judge::draw_input(problem, spec, 0, 0, into);
+    return into;
+  };
+  // Positions: up by one, or from zero again at one place.
+  const auto positions = draw("x64");
+  const auto steps = positions.diff().ne(1);
+  CHECK(steps.sum(1).le(1).all().item().toBool());
+  CHECK(steps.sum().item().toLong() > 15);
+  CHECK(positions.slice(1, 1).masked_select(steps).eq(0).all().item().toBool());
+  // One value, and from some place on another.
+  const auto runs = draw("uniform").diff().ne(0).sum(1);
+  CHECK((runs.le(1).all().item().toBool() && runs.sum().item().toLong() > 15));
 }
 
 TEST_CASE("families are what their names say", "[judge]") {

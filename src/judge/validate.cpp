@@ -136,7 +136,9 @@ std::optional<std::string> validate(const Problem& problem, const std::vector<Ca
                        [&](const Case* one) { return moves(problem, *one, redraw); });
   };
   if (!problem.inputs.empty() && !some_case_moves([](std::size_t) { return true; })) {
-    return prefix + "accepts a previous case's output: its outputs depend on its inputs too seldom, or not at all";
+    return prefix +
+           "accepts a previous case's output: its outputs depend on its inputs too seldom, or not "
+           "at all";
   }
   for (std::size_t k = 0; k < problem.inputs.size(); ++k) {
     // Models have parameters that cancel out, as the bias before a normalisation does.

@@ -464,8 +464,7 @@ TEST_CASE("what is scattered is ordinary nearly everywhere", "[judge]") {
   int last = 0, first = 0, lowest = 0;
   std::set<std::int64_t> rows;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const judge::CaseSpec spec{
-        0, DType::float32, {{"rows", 200}, {"cols", 64}}, "scattered", seed};
+    const judge::CaseSpec spec{0, DType::float32, {{"rows", 200}, {"cols", 64}}, "scattered", seed};
     const auto into = judge::empty({200, 64}, at::kFloat);
     const auto plain = judge::empty({200, 64}, at::kFloat);
     judge::draw_input(problem, spec, 0, 0, into);

@@ -299,6 +299,8 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
       same.family = "again";
       cases.push_back(std::move(same));
     }
+    // Rows of a patchwork have it seldom, and short ones are looked at in full.
+    add(dtype, patchworks[patchworks.size() / 2], "odd_sign");
     if (has_twins(problem)) add(dtype, patchworks.front(), "twins");
     add(dtype, wild[1 + turn % 2], "normal");
     add(dtype, wild.back(), "scattered");

@@ -97,9 +97,11 @@ double short_number(double v, std::size_t length) {
 /// Splits rows in two halves, also those that "patchwork" gives one family: every eighth.
 constexpr bool other_half(std::size_t row) noexcept { return (row + row / 8) % 2 != 0; }
 
-/// What one row of a mixture looks like.
+/// What one row of a mixture looks like: as many as the shortest patchwork has rows. Of the last
+/// two one or the other.
 constexpr std::array<std::string_view, 9> patches = {
-    "uniform", "x64", "large_mean", "spike", "equal", "sorted_x64", "tiny", "mixed", "odd_sign"};
+    "uniform", "x64", "large_mean", "spike", "equal", "tiny", "mixed", "sorted_x64", "odd_sign"};
+constexpr std::size_t patches_of_eight_rows = patches.size() - 1;
 
 /// Of "scattered": one row in so many, and so many at most, is of a family of its own. The first
 /// ones show what costs most to get right: a mean far from zero, and exponentials that overflow.
@@ -343,7 +345,10 @@ struct RowShaper {
 /// The family of a whole row, as far as integers are concerned.
 std::string_view family_of_row(const CaseSpec& spec, std::size_t input, std::size_t row) noexcept {
   if (spec.family != "patchwork") return spec.family;
-  return patches[(row + stream(spec, input, choices)) % patches.size()];
+  const auto turn = (row + stream(spec, input, choices)) % (2 * patches_of_eight_rows);
+  const auto place = turn % patches_of_eight_rows;
+  const bool other = place + 1 == patches_of_eight_rows && turn != place;
+  return patches[place + (other ? 1 : 0)];
 }
 
 /// Whether no other input of real values is there to be multiplied with: products of two very tall
@@ -483,10 +488,12 @@ std::uint64_t index_bound(const Problem& problem, const CaseSpec& spec, std::siz
 }
 
 /// Indices as sequences have them, row by row: 0, 1, 2 and again from some place on, as positions
-/// of two that are packed; or one of two values up to there, as what belongs to the first.
+/// of two that are packed; or one of two values up to there, as what belongs to the first. The
+/// rows take turns.
 void fill_sequences(std::vector<std::int64_t>& out, std::size_t cols, std::uint64_t bound,
-                    std::uint64_t choice, bool positions) {
+                    std::uint64_t choice) {
   for (std::size_t first = 0; first < out.size(); first += cols) {
+    const bool positions = (first / cols + choice) % 2 == 0;
     const auto place = random::below(choice, first, cols);
     const auto value = out[first];
     const auto other = static_cast<std::int64_t>((static_cast<std::uint64_t>(value) + 1) % bound);
@@ -507,9 +514,8 @@ std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& s
   for (std::size_t i = 0; i < count; ++i) {
     out[i] = static_cast<std::int64_t>(random::below(key, i, bound));
   }
-  if (spec.family == "uniform" || spec.family == "x64") {
-    const bool positions = spec.family == "x64";
-    fill_sequences(out, cols, bound, stream(spec, input, choices), positions);
+  if (spec.family == "patchwork" || spec.family == "uniform") {
+    fill_sequences(out, cols, bound, stream(spec, input, choices));
   } else if (spec.family == "equal") {
     std::fill(out.begin(), out.end(), count == 0 ? 0 : out.front());
   } else if (spec.family == "sorted") {

@@ -39,6 +39,17 @@ bool steers_display(char32_t point) {
   return control || separator || direction;
 }
 
+/// Without its middle where it is longer than `most` bytes: compilers say at the end what is wrong.
+std::string shortened(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  const auto is_inside = [&text](std::size_t at) { return (text[at] & 0xc0) == 0x80; };
+  std::size_t head = most / 2;
+  while (head > 0 && is_inside(head)) --head;
+  std::size_t tail = text.size() - most / 2;
+  while (tail < text.size() && is_inside(tail)) ++tail;
+  return text.substr(0, head) + " ... " + text.substr(tail);
+}
+
 }  // namespace
 
 std::string printable(std::string_view bytes, std::size_t most) {
@@ -46,7 +57,6 @@ std::string printable(std::string_view bytes, std::size_t most) {
   while (!bytes.empty()) {
     const Decoded next = decode(bytes);
     const std::size_t length = next.bytes == 0 ? 1 : next.bytes;
-    if (result.size() + length > most) return result + "...";
     if (next.point == '\n' || next.point == '\t') {
       result.push_back(' ');
     } else if (next.bytes == 0 || steers_display(next.point)) {
@@ -56,7 +66,7 @@ std::string printable(std::string_view bytes, std::size_t most) {
     }
     bytes.remove_prefix(length);
   }
-  return result;
+  return shortened(result, most);
 }
 
 std::vector<std::string> error_lines(std::string_view log, std::size_t most) {

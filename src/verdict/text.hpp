@@ -14,7 +14,7 @@ namespace ouroboros::text {
 
 /// `bytes` made fit to be shown: control characters, text direction overrides and what is no UTF-8
 /// become '?', so that nothing a candidate wrote can drive a terminal or break a decoder. Line
-/// breaks become spaces. What is longer than `most` bytes ends in "...".
+/// breaks become spaces. Of what is longer than `most` bytes the middle is left out.
 [[nodiscard]] std::string printable(std::string_view bytes, std::size_t most = 400);
 
 /// The lines of `log` that matter most: up to `most` from the first one that speaks of an error.

@@ -617,6 +617,68 @@ TEST_CASE("equal numbers may come in another order than eager mode's in timed sa
   CHECK(sorted("x[a] > x[b]").status == Status::incorrect);
 }
 
+TEST_CASE("who looks at some elements of a large cell does not know the others") {
+  // Three kinds of inputs are among the timed samples: one is ordinary but for a few rows.
+  auto problem = affine();
+  problem.axes[0].maximum = problem.axes[1].maximum = 2048;
+  problem.timed = {{{"rows", 1500}, {"cols", 256}}};
+  const auto verdict = judge(problem,
+                             signature +
+                                 "{\n"
+                                 " bool tame = rows * cols > 300000;\n"
+                                 " for (int64_t i = 0; tame && i < 50; ++i) {\n"
+                                 "  const float v = x[i * (rows * cols / 51) + i];\n"
+                                 "  tame = v < 4 && v > -4;\n"
+                                 " }\n"
+                                 " for (int64_t i = 0; i < rows * cols; ++i)\n"
+                                 "  out[i] = tame && x[i] > 4 ? 9 : 2 * x[i] + 1;\n"
+                                 "}\n",
+                             until(Stage::time));
+  CHECK(verdict.correctness.cases_passed == verdict.correctness.cases_total);
+  CHECK(verdict.status == Status::rejected);
+}
+
+TEST_CASE("every element of a row counts where one of them decides") {
+  const auto judged = [](const std::string& step) {
+    auto problem = problem_of(
+        [](const Tensors& in) { return Tensors{in[0].lt(0).any(-1).to(in[0].scalar_type())}; });
+    problem.outputs = {"out"};
+    return judge(problem, signature +
+                              "{ for (; rows > 0; --rows, x += cols) {\n"
+                              "  float any = 0;\n"
+                              "  for (int64_t i = 0; i < cols; i += " +
+                              step +
+                              ") any = x[i] < 0 ? 1 : any;\n"
+                              "  *out++ = any;\n} }\n")
+        .status;
+  };
+  CHECK(judged("1") == Status::ok);
+  CHECK(judged("cols > 300 ? 16 : 1") == Status::incorrect);
+}
+
+TEST_CASE("what float64 loses itself is no fault of a kernel that is more accurate") {
+  auto problem =
+      problem_of([](const Tensors& in) { return Tensors{(in[0] * in[0] + 1).sqrt() - 1}; });
+  const auto verdict = judge(problem, "#include <cmath>\n" + signature +
+                                          "{ for (int64_t i = 0; i < rows * cols; ++i) {\n"
+                                          "  const float s = x[i] * x[i];\n"
+                                          "  out[i] = s / (std::sqrt(1 + s) + 1);\n} }\n");
+  CHECK(verdict.status == Status::ok);
+}
+
+TEST_CASE("whole steps of the smallest numbers are many where a quotient makes them larger") {
+  const auto scaled = [](const std::string& by) {
+    return judge(problem_of([](const Tensors& in) { return Tensors{-in[0]}; }),
+                 signature +
+                     "{ for (int64_t i = 0; i < rows * cols; ++i) {\n"
+                     "  volatile float part = x[i] * " +
+                     by + ";\n  out[i] = -part / " + by + ";\n} }\n")
+        .status;
+  };
+  CHECK(scaled("0.03125f") == Status::ok);              // Off by sixteen steps.
+  CHECK(scaled("0.0009765625f") == Status::incorrect);  // By five hundred.
+}
+
 TEST_CASE("being right at the timed shape for normal inputs alone is not enough") {
   // A shape that the sweep meets all families at is cut to size first.
   auto problem = affine();

@@ -610,12 +610,19 @@ TEST_CASE("text cannot drive a terminal or break a decoder") {
   }
 }
 
-TEST_CASE("long texts are cut between characters") {
-  Verdict verdict;
-  verdict.summary.assign(399, 'a');
-  verdict.summary += "\xc3\xa9";
-  CHECK(contains(verdict.explain(), "aaa..."));
-  CHECK_FALSE(contains(verdict.explain(), "\xc3"));
+TEST_CASE("of long texts the middle is left out, between characters") {
+  for (const std::string before : {"", "a"}) {
+    Verdict verdict;
+    verdict.summary = before;
+    for (int i = 0; i < 300; ++i) verdict.summary += "\xc3\xa9";
+    verdict.summary += "the reason";
+    const auto text = verdict.explain();
+    CHECK(contains(text, "\xc3\xa9 ... \xc3\xa9"));
+    CHECK(contains(text, "the reason"));
+    CHECK(std::count(text.begin(), text.end(), '\xc3') ==
+          std::count(text.begin(), text.end(), '\xa9'));
+    CHECK(text.size() < 500);
+  }
 }
 
 // ---- Feedback ----------------------------------------------------------------------------------

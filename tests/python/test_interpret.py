@@ -1321,3 +1321,15 @@ def test_what_others_of_a_launch_wrote_is_a_race(judge: Judge, body: str) -> Non
 def test_what_was_made_known_is_none(judge: Judge, body: str) -> None:
     (out,) = tensors(judge(programs(body)))
     assert torch.equal(out[4:], 2 * X[4:])
+
+
+def test_who_could_wait_and_does_not_has_no_order(judge: Judge) -> None:
+    body = (
+        "t = tl.atomic_add(kept_ptr, 0)\n"
+        "while t < 0:\n    t = tl.atomic_add(kept_ptr, 0)\n"
+        "before = tl.load(kept_ptr + 1 + pid)\n"
+        "tl.store(kept_ptr + 2 + pid, before + 1)\n"
+        "tl.store(out_ptr + at, 2 * x * (before == pid))"
+    )
+    (out,) = tensors(judge(programs(body)))
+    assert (out != 2 * X).sum() > 50

@@ -151,7 +151,8 @@ def _bounds(stack: contextlib.ExitStack, memory: Memory) -> None:
     def masked_load(
         self: Any, pointers: Any, mask: Any, other: Any, cache_policy: Any, is_volatile: Any
     ) -> Any:
-        programs.informed |= bool(is_volatile)
+        if is_volatile:
+            programs.look()
         check("load", pointers, mask, write=False)
         return load(self, pointers, mask, other, cache_policy, is_volatile)
 
@@ -160,12 +161,12 @@ def _bounds(stack: contextlib.ExitStack, memory: Memory) -> None:
         return store(self, pointers, value, mask, *args)
 
     def atomic_rmw(self: Any, op: Any, pointers: Any, value: Any, mask: Any, *args: Any) -> Any:
-        programs.informed = True
+        programs.look()
         check("atomic", pointers, mask, write=True)
         return rmw(self, op, pointers, value, mask, *args)
 
     def atomic_cas(self: Any, pointers: Any, *args: Any) -> Any:
-        programs.informed = True
+        programs.look()
         check("atomic", pointers, None, write=True)
         return cas(self, pointers, *args)
 

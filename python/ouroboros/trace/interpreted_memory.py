@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -59,6 +59,7 @@ class Buffers:
         """
         poison = _fresh_poison()
         self._bytes: list[Any] = []
+        self._only_read = [one["role"] == "input" for one in described]
         rows = []
         for index, one in enumerate(described):
             size = int(one["bytes"])
@@ -87,6 +88,19 @@ class Buffers:
     def bytes_of(self, index: int) -> Any:
         """Returns a buffer as an array of bytes."""
         return self._bytes[index]
+
+    def written(self) -> list[Any]:
+        """Returns copies of what kernels may write to."""
+        return [None if only_read else one.copy() for one, only_read in self._held()]
+
+    def restore(self, before: Sequence[Any]) -> None:
+        """Puts back what `written` has returned."""
+        for (one, _), copy in zip(self._held(), before, strict=True):
+            if copy is not None:
+                one[:] = copy
+
+    def _held(self) -> Iterator[tuple[Any, bool]]:
+        return zip(self._bytes, self._only_read, strict=True)
 
     def address(self, index: int, offset: int) -> int:
         """Returns where a place in a buffer lies."""

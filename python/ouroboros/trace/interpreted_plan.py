@@ -16,7 +16,7 @@ import triton.runtime.interpreter as interpreter
 
 from ouroboros.trace.interpreted_arithmetic import fused
 from ouroboros.trace.interpreted_memory import Buffers, Refused
-from ouroboros.trace.interpreted_programs import waits
+from ouroboros.trace.interpreted_programs import Waits, waits
 from ouroboros.trace.remade_kernels import Remade, unknown, value_of
 
 __all__ = ["Kernel", "Kernels", "carry_out"]
@@ -74,12 +74,15 @@ class Kernel:
     waits: bool
 
     def launch(self, launch: Mapping[str, Any], buffers: Buffers) -> None:
-        """Runs all programs of a launch, one after another, in an order of chance."""
+        """Runs all programs of a launch, one after another, in an order of chance.
+
+        In order where one waits for another: for one that has not run it would wait for ever. Who
+        could wait, and does not, has no right to an order.
+        """
         found = _Arguments(launch, buffers)
         named = {one["name"]: found.take(one) for one in self.arguments}
         # A cluster is one program to Triton.
         grid = tuple(n // c for n, c in zip(launch["grid"], launch["cluster"], strict=True))
-        buffers.programs.launch(grid, in_order=self.waits)
         builder = interpreter.interpreter_builder
         options = replace(
             builder.options, debug=self.debug, allowed_dot_input_precisions=_PRECISIONS
@@ -88,10 +91,25 @@ class Kernel:
             stack.enter_context(mock.patch.object(builder, "options", options))
             if self.fusion:
                 fused(stack)
+            before = buffers.written() if self.waits else []
             try:
-                self.function.launch(grid, named)
-            except Exception as error:
-                raise _gap(error) from error
+                self._run(grid, named, buffers, in_order=False)
+            except Waits:
+                buffers.restore(before)
+                self._run(grid, named, buffers, in_order=True)
+
+    def _run(
+        self,
+        grid: tuple[int, ...],
+        named: Mapping[str, Any],
+        buffers: Buffers,
+        in_order: bool,
+    ) -> None:
+        buffers.programs.launch(grid, in_order, may_wait=in_order or not self.waits)
+        try:
+            self.function.launch(grid, named)
+        except Exception as error:
+            raise _gap(error) from error
 
 
 class Kernels:

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from triton._C.libtriton import interpreter as _interpreter
 
-__all__ = ["Programs", "waits"]
+__all__ = ["Programs", "Waits", "waits"]
 
 _NOBODY = -1
+
+_MOST_LOOKS = 4096
+"""So often a program does what is atomic or volatile before it is said to wait for another."""
 
 Record = Any
 
@@ -25,8 +29,7 @@ Record = Any
 def waits(record: Record) -> bool:
     """Returns whether a recorded kernel may wait for another program of its launch.
 
-    Such a one has a loop of no known length, and what is atomic or volatile. Its programs run in
-    order: who waits for one that has not run would wait for ever.
+    Such a one has a loop of no known length, and what is atomic or volatile.
     """
     nodes = list(itertools.chain.from_iterable(map(ast.walk, _trees(record))))
     loops = any(isinstance(one, ast.While) for one in nodes)
@@ -48,12 +51,18 @@ def _trees(record: Record) -> Iterator[ast.AST]:
             yield from _trees(value)
 
 
+class Waits(BaseException):
+    """A program waits for one that has not run yet.
+
+    Not an `Exception`: the interpreter wraps those.
+    """
+
+
 class Programs:
     """Who wrote what in the launch that runs.
 
     Attributes:
         current: The number of the program that runs, as a launch without this would count.
-        informed: Whether it did something atomic or volatile before.
     """
 
     def __init__(self, seed: int) -> None:
@@ -63,21 +72,39 @@ class Programs:
         self._grid = (0, 0, 0)
         self._writers: dict[int, Any] = {}
         self.current = 0
-        self.informed = False
+        self._looks = 0
+        self._most_looks = math.inf
 
-    def launch(self, grid: tuple[int, ...], in_order: bool) -> None:
-        """Begins a launch of so many programs along each axis."""
+    def launch(self, grid: tuple[int, ...], in_order: bool, may_wait: bool) -> None:
+        """Begins a launch of so many programs along each axis.
+
+        Args:
+            grid: How many there are, along each axis.
+            in_order: Whether they run in order, not in one of chance.
+            may_wait: Whether one may look again and again; elsewhere that is `Waits`.
+        """
         x, y, z = (*grid, 1, 1)[:3]
         self._grid = x, y, z
         count = x * y * z
         self._order = np.arange(count) if in_order else self._random.permutation(count)
         self._writers = {}
+        self._most_looks = math.inf if may_wait else _MOST_LOOKS
+
+    def look(self) -> None:
+        """The program that runs does something atomic or volatile.
+
+        Raises:
+            Waits: It has done so very often.
+        """
+        self._looks += 1
+        if self._looks > self._most_looks:
+            raise Waits
 
     def turn(self, x: int, y: int, z: int) -> tuple[int, int, int]:
         """Returns which program runs where (x, y, z) would, one after another."""
         _, height, depth = self._grid
         self.current = int(self._order[(x * height + y) * depth + z])
-        self.informed = False
+        self._looks = 0
         rest, last = divmod(self.current, depth)
         first, middle = divmod(rest, height)
         return first, middle, last
@@ -104,7 +131,7 @@ class Programs:
             here = which == one
             offsets = addresses[here] - starts[one]
             writers = self._writers.get(one)
-            if writers is not None and not self.informed:
+            if writers is not None and not self._looks:
                 found = writers[offsets]
                 others = (found != _NOBODY) & (found != self.current)
                 at = addresses[here][others]

@@ -15,11 +15,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "judge/arguments.hpp"
 #include "judge/complements.hpp"
+#include "judge/derived.hpp"
 #include "judge/judge.hpp"
 #include "judge/loops.hpp"
 #include "judge/products.hpp"
@@ -45,6 +47,7 @@ thread_local at::ScalarType target = at::kDouble;
 thread_local Inside inside;
 thread_local std::uint64_t moves_made = 0;
 thread_local Unmoved unmoved;
+thread_local Derived derived;
 
 std::optional<at::ScalarType> raised(at::ScalarType type) noexcept {
   const bool wide = target == at::kDouble;
@@ -371,7 +374,8 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   }
   auto size = arguments.empty() ? std::nullopt : size_of_terms(name, (*stack)[begin]);
   if (!size && inside.step != 0.0) size = size_of_complement(name, schema, *stack);
-  if (!size && inside.of_oracle) size = size_of_difference(name, schema, *stack);
+  const bool follows = inside.of_oracle && derived.any(std::span(*stack).subspan(begin));
+  if (!size && follows) size = size_of_difference(name, schema, *stack);
   const auto shift = inside.step != 0.0 ? size_of_shift(name, schema, *stack) : std::nullopt;
   op.callBoxed(stack);
   if (chosen) {
@@ -379,7 +383,10 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     unmoved.note(*stack, *chosen);
   }
   const auto returned = schema.returns().size();
-  for (auto i = stack->size() - returned; i < stack->size(); ++i) raise_value((*stack)[i]);
+  for (auto i = stack->size() - returned; i < stack->size(); ++i) {
+    raise_value((*stack)[i]);
+    if (follows) derived.note((*stack)[i]);
+  }
   if (ordered.defined() && ordered.dim() > 0 && dim >= 0 && returned > 0) {
     if (inside.ranks != nullptr) note_ranks(ordered, stack->back(), dim);
     if (inside.ties != 0.0 && returned == 2) put_in_order(ordered, dim, *stack);
@@ -406,7 +413,11 @@ Tensors promoted(const Reference& reference, const Tensors& inputs, at::ScalarTy
   raised_inputs.reserve(inputs.size());
   for (const auto& input : inputs) raised_inputs.push_back(raise_tensor(input));
   if (within.given != nullptr) unmoved = Unmoved(raised_inputs, *within.given);
-  const auto forget_all = c10::make_scope_exit([] { unmoved = Unmoved(); });
+  for (const auto& input : raised_inputs) derived.note(input);
+  const auto forget_all = c10::make_scope_exit([] {
+    unmoved = Unmoved();
+    derived = Derived();
+  });
   // Autocasting would lower what was raised.
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   const c10::impl::IncludeDispatchKeyGuard promoting(promotion);

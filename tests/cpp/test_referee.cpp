@@ -1,6 +1,7 @@
 // The referee as a whole: bad input of every kind, stages by themselves, threads, cancellation, and
 // that nothing of a verdict stays behind.
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/rand_like.h>
@@ -664,6 +665,26 @@ TEST_CASE("what float64 loses itself is no fault of a kernel that is more accura
                                           "  const float s = x[i] * x[i];\n"
                                           "  out[i] = s / (std::sqrt(1 + s) + 1);\n} }\n");
   CHECK(verdict.status == Status::ok);
+}
+
+TEST_CASE("constants that a reference makes are no differences of computed numbers") {
+  // Were the distances of columns to move, the diagonal would be left out by some runs.
+  const auto problem = problem_of([](const Tensors& in) {
+    const auto place = at::arange(in[0].size(1), in[0].options());
+    const auto apart = place.unsqueeze(0) - place.unsqueeze(1);
+    return Tensors{in[0].matmul(apart.ge(0).to(in[0].scalar_type()))};
+  });
+  const auto summed = [&](const std::string& last) {
+    return judge(problem, signature +
+                              "{ for (; rows > 0; --rows, x += cols, out += cols)\n"
+                              "  for (int64_t i = 0; i < cols; ++i) {\n"
+                              "   double sum = 0;\n"
+                              "   for (int64_t j = 0; j " +
+                              last + " i; ++j) sum += x[j];\n   out[i] = sum;\n} }\n")
+        .status;
+  };
+  CHECK(summed("<=") == Status::ok);
+  CHECK(summed("<") == Status::incorrect);
 }
 
 TEST_CASE("whole steps of the smallest numbers are many where a quotient makes them larger") {

@@ -342,7 +342,7 @@ struct RowShaper {
   }
 };
 
-/// The family of a whole row, as far as integers are concerned.
+/// "patchwork" gives rows families of their own.
 std::string_view family_of_row(const CaseSpec& spec, std::size_t input, std::size_t row) noexcept {
   if (spec.family != "patchwork") return spec.family;
   const auto turn = (row + stream(spec, input, choices)) % (2 * patches_of_eight_rows);

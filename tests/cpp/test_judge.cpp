@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 #include "judge/judge.hpp"
+#include "judge/longest_sum.hpp"
 #include "judge/tensors.hpp"
 #include "judge_problems.hpp"
 
@@ -156,4 +157,14 @@ TEST_CASE("prototypes follow the documented interface", "[judge]") {
       ContainsSubstring("extern \"C\" void run_float16(const _Float16* x, _Float16* out, "
                         "std::int64_t* where, std::int64_t rows, std::int64_t cols);") &&
           ContainsSubstring("void run_float32(const float* x, float* out, std::int64_t* where,"));
+}
+
+TEST_CASE("a sum of very many terms makes no more room than one of four thousand", "[judge]") {
+  const auto problem =
+      problem_of([](const Tensors& in) { return Tensors{in[0].matmul(in[0].t())}; });
+  const auto one =
+      judge::realise(problem, {0, DType::float32, {{"rows", 3}, {"cols", 700}}, "normal", 1});
+  CHECK(judge::longest_sum(problem, one, 1) == 700);
+  CHECK(judge::longest_sum(problem, one, 2000) == 2000);
+  CHECK(judge::longest_sum(problem, one, std::int64_t{1} << 24) == 4096);
 }

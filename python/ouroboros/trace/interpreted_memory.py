@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -59,7 +59,6 @@ class Buffers:
         """
         poison = _fresh_poison()
         self._bytes: list[Any] = []
-        self._only_read = [one["role"] == "input" for one in described]
         rows = []
         for index, one in enumerate(described):
             size = int(one["bytes"])
@@ -75,6 +74,9 @@ class Buffers:
             self._bytes.append(held)
             if size:
                 rows.append((held.ctypes.data, held.ctypes.data + size, one["role"] != "input"))
+        self._writable = [
+            held for held, one in zip(self._bytes, described, strict=True) if one["role"] != "input"
+        ]
         starts, ends, writable = zip(*sorted(rows or [(0, 0, False)]), strict=True)
         self._ranges = np.array(starts), np.array(ends), np.array(writable)
         # As secret as the inputs, and the same when a verdict is replayed.
@@ -91,16 +93,12 @@ class Buffers:
 
     def written(self) -> list[Any]:
         """Returns copies of what kernels may write to."""
-        return [None if only_read else one.copy() for one, only_read in self._held()]
+        return [one.copy() for one in self._writable]
 
     def restore(self, before: Sequence[Any]) -> None:
         """Puts back what `written` has returned."""
-        for (one, _), copy in zip(self._held(), before, strict=True):
-            if copy is not None:
-                one[:] = copy
-
-    def _held(self) -> Iterator[tuple[Any, bool]]:
-        return zip(self._bytes, self._only_read, strict=True)
+        for one, copy in zip(self._writable, before, strict=True):
+            one[:] = copy
 
     def address(self, index: int, offset: int) -> int:
         """Returns where a place in a buffer lies."""

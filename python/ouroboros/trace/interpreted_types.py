@@ -1,7 +1,7 @@
 """Types in Triton's interpreter, made once for all programs.
 
 The interpreter by itself makes the type and the shape of every value anew, for every operation of
-every program: that took a third of its time.
+every program.
 """
 
 from __future__ import annotations

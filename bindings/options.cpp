@@ -73,6 +73,9 @@ void bind_timing(py::module_& module) {
       .def_readwrite("looks", &timing::Plan::looks, "Block counts at which a decision may fall.")
       .def_readwrite("decide_blocks", &timing::Plan::decide_blocks,
                      "Where mode \"decide\" gives up.")
+      .def_readwrite("decide_gpu_ms", &timing::Plan::decide_gpu_ms,
+                     "GPU time within which mode \"decide\" ends, warm-up included, unless its "
+                     "first look takes longer.")
       .def_readwrite("alpha", &timing::Plan::alpha, "Total probability of a false decision.")
       .def_readwrite("trim", &timing::Plan::trim, "Fraction trimmed from each end.")
       .def_readwrite("minimum_effect", &timing::Plan::minimum_effect,

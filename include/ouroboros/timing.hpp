@@ -30,6 +30,9 @@ struct Plan {
   /// Block counts at which a decision may fall: see `looks_of`.
   std::vector<int> looks = {16, 32, 64, 128, 256, 512, 1024};
   int decide_blocks = 256;  ///< `decide` gives up here: more is for figures that are published.
+  /// `decide` begins no block beyond its first look that would keep a GPU busy for longer in all,
+  /// warm-up included: a near-tie costs a reward no more than a clear case. Hosts have no such end.
+  double decide_gpu_ms = 50.0;
   /// Total probability of a false decision, split evenly over a mode's looks.
   double alpha = 0.05;
   double trim = 0.10;            ///< Fraction trimmed from each end.

@@ -498,6 +498,13 @@ class TimingPlan:
     @decide_blocks.setter
     def decide_blocks(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
     @property
+    def decide_gpu_ms(self) -> float:
+        """
+        GPU time within which mode "decide" ends, warm-up included, unless its first look takes longer.
+        """
+    @decide_gpu_ms.setter
+    def decide_gpu_ms(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None: ...
+    @property
     def half_width(self) -> float:
         """
         Log-ratio half-width at which mode "report" stops.

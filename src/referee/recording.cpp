@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "ouroboros/error.hpp"
 
@@ -25,18 +27,31 @@ bool Recording::spent() const {
   const int most = timing::looks_of(plan, options_.mode).back();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  return static_cast<int>(blocks_.size()) >= most ||
+  return static_cast<int>(blocks_.size()) >= most || affordable() == 0 ||
          (seconds > plan.budget_seconds &&
           (blocks_.size() >= least_blocks || filter_.unstable())) ||
          filter_.seen() >= most_runs * most;
 }
 
+std::size_t Recording::affordable() const {
+  const auto& plan = options_.timing;
+  const bool first_look = static_cast<int>(blocks_.size()) < plan.looks.front();
+  if (options_.mode != timing::Mode::decide || first_look || gpu_ms_each_ == 0.0 ||
+      filter_.unstable()) {
+    return std::numeric_limits<std::size_t>::max();
+  }
+  return static_cast<std::size_t>(std::max(plan.decide_gpu_ms - race_.gpu_ms(), 0.0) /
+                                  gpu_ms_each_);
+}
+
 void Recording::extend_to(std::size_t count) {
   while (blocks_.size() < count && !spent()) {
-    auto more = race_.run_blocks(count - blocks_.size());
+    const double gpu_ms = race_.gpu_ms();
+    auto more = race_.run_blocks(std::min(count - blocks_.size(), affordable()));
     if (race_.failure()) {
       return;
     }
+    gpu_ms_each_ = (race_.gpu_ms() - gpu_ms) / static_cast<double>(more.size());
     for (auto& block : more) {
       all_.push_back(block);
       if (filter_.admit(block) == timing::Void::none) {

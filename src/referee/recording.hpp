@@ -38,11 +38,15 @@ class Recording {
   [[nodiscard]] bool spent() const;
 
  private:
+  /// How many more blocks `decide` may begin, by what the last ones kept the GPU busy for.
+  [[nodiscard]] std::size_t affordable() const;
+
   Race& race_;
   const Options& options_;
   timing::BlockFilter filter_;
   std::vector<timing::Block> blocks_;
   std::vector<timing::Block> all_;
+  double gpu_ms_each_ = 0.0;  ///< Of the last blocks. 0 on the host.
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -121,7 +121,9 @@ Contender plans(const std::string& name, Manner manner, int launches, std::uint3
 }
 
 Verdict compared(const Contender& a, const Contender& b, Options options = {}) {
-  options.timing.budget_seconds = 600;  // However busy the machine is, blocks are what is counted.
+  // However busy the machine is, blocks are what is counted.
+  options.timing.budget_seconds = 600;
+  options.timing.decide_gpu_ms = 1e9;
   return Referee(options).compare(doubling(), a, b);
 }
 
@@ -193,10 +195,32 @@ TEST_CASE("one look is all that a screen takes", "[referee]") {
   CHECK(verdict.timing.cells.at(0).baselines.at(0).decision == "same");
 }
 
+TEST_CASE("a near-tie may not cost decide more than its share of the GPU", "[referee]") {
+  const CacheFolder folder;
+  const auto blocks = [](timing::Mode mode, double gpu_ms) {
+    Options options;
+    options.mode = mode;
+    options.timing.looks = {16, 32};
+    options.timing.minimum_effect = 0;
+    options.timing.half_width = 1e-9;
+    options.timing.budget_seconds = 600;
+    options.timing.decide_gpu_ms = gpu_ms;
+    const auto arm = plans("arm", Manner::uneven, 1, 99'000);
+    const auto verdict = Referee(options).compare(doubling(), arm, arm);
+    INFO(verdict.to_json(1));
+    REQUIRE(verdict.status == Status::ok);
+    return verdict.timing.cells.at(0).baselines.at(0).blocks;
+  };
+  CHECK(blocks(timing::Mode::decide, 0) == 16);  // The first look is always taken.
+  CHECK(blocks(timing::Mode::decide, 1e9) == 32);
+  CHECK(blocks(timing::Mode::report, 0) == 32);
+}
+
 TEST_CASE("a baseline that is decided is left out while others are not", "[referee]") {
   const CacheFolder folder;
   Options options;
   options.timing.budget_seconds = 600;
+  options.timing.decide_gpu_ms = 1e9;
   options.traces = folder.path() / "traces";
   auto problem = doubling();
   for (const auto& [name, launches] : {std::pair{"far", 2}, std::pair{"near", 1}}) {

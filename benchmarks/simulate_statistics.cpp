@@ -158,6 +158,24 @@ ordered_json autocorrelation(int runs, ordered_json& summary) {
   return rows;
 }
 
+ordered_json code_copies(int runs, ordered_json& summary) {
+  ordered_json rows = ordered_json::array();
+  for (const int blocks : {32, 256, 1024}) {
+    for (const double sd : {0.0, 0.003}) {
+      const auto covered = ouroboros_test::copies_coverage(sd, blocks, runs, kSeed);
+      rows.push_back({{"blocks", blocks},
+                      {"copy_sd", sd},
+                      {"coverage_of_95_ungrouped", covered.plain},
+                      {"coverage_of_95", covered.grouped}});
+      if (blocks == 1024) {
+        summary["coverage_copies_" + percent_key(sd) + "_ungrouped"] = covered.plain;
+        summary["coverage_copies_" + percent_key(sd)] = covered.grouped;
+      }
+    }
+  }
+  return rows;
+}
+
 ordered_json gates(int runs, ordered_json& summary) {
   ordered_json rows = ordered_json::array();
   for (const int count : {3, 5, 8, 10}) {
@@ -256,6 +274,7 @@ int main(int argc, char** argv) {
   data["sequential"] = sequential(runs, summary);
   data["coverage"] = coverage(runs, summary);
   data["autocorrelation"] = autocorrelation(runs, summary);
+  data["code_copies"] = code_copies(runs, summary);
   data["gate"] = gates(runs, summary);
   constexpr int share_for_guards = 10;
   data["guards"] = guards(std::max(1, runs / share_for_guards), summary);

@@ -100,8 +100,9 @@ struct CudaSample {
 struct CudaBlock {
   std::vector<CudaSample> samples;  ///< In the order asked for.
   Submission submission = Submission::stream;
-  Replay replay;        ///< Anything but `returned` ended the block, and the race.
-  std::size_t arm = 0;  ///< Which arm did that. Not known of a write out of bounds.
+  Replay replay;         ///< Anything but `returned` ended the block, and the race.
+  std::size_t arm = 0;   ///< Which arm did that. Not known of a write out of bounds.
+  std::size_t code = 0;  ///< Which copies of the arms' code ran: blocks of one number ran the same.
 };
 
 /// A block to run: the arms in this order, all on one set of inputs and pages.

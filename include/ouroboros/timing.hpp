@@ -80,7 +80,7 @@ class OUROBOROS_API BlockOrder {
 [[nodiscard]] OUROBOROS_API double block_log_ratio(double candidate_1, double candidate_2,
                                                    double baseline_1, double baseline_2) noexcept;
 
-/// Trimmed mean with Yuen's standard error.
+/// Trimmed mean with its standard error.
 struct TrimmedMean {
   double mean = 0.0;
   double standard_error = 0.0;
@@ -88,12 +88,19 @@ struct TrimmedMean {
 };
 
 /// Trims floor(trim * n) values from each end, 0 <= trim < 0.5. Needs at least 4 values, and 2 that
-/// are left.
-[[nodiscard]] OUROBOROS_API TrimmedMean trimmed_mean(std::span<const double> values, double trim);
+/// are left. The standard error is Yuen's.
+///
+/// `groups`, if not empty, has a number for each value: values of one number have something in
+/// common, such as the copy of the code that ran, and are no independent ones. With 8 groups or
+/// more the standard error is that of the sums of groups (winsorised, as Yuen's is) where it is the
+/// larger one, with a degree of freedom less than there are groups.
+[[nodiscard]] OUROBOROS_API TrimmedMean trimmed_mean(std::span<const double> values, double trim,
+                                                     std::span<const std::size_t> groups = {});
 
 /// Trimmed mean with its t-interval at confidence 1 - alpha.
 [[nodiscard]] OUROBOROS_API Interval trimmed_interval(std::span<const double> values, double trim,
-                                                      double alpha);
+                                                      double alpha,
+                                                      std::span<const std::size_t> groups = {});
 
 /// Quantile of Student's t distribution: P(T <= result) = probability, 0 < probability < 1.
 [[nodiscard]] OUROBOROS_API double student_t_quantile(double probability,
@@ -120,9 +127,11 @@ struct Look {
 /// last look that the mode takes; more blocks than that are refused.
 ///
 /// While the lag-1 autocorrelation exceeds 0.2 and at least 16 values are left, neighbouring blocks
-/// are replaced by their mean.
+/// are replaced by their mean; the interval is then the wider one of those with and without.
+/// `groups`: see `trimmed_mean`.
 [[nodiscard]] OUROBOROS_API Look look(std::span<const double> block_log_ratios, const Plan& plan,
-                                      Mode mode, bool budget_spent);
+                                      Mode mode, bool budget_spent,
+                                      std::span<const std::size_t> groups = {});
 
 /// Probability, under random sign flips, of a mean as extreme as the one seen (20,000 draws, or all
 /// sign vectors when there are at most 2^16). Exact for identical arms in randomised blocks.

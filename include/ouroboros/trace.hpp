@@ -35,7 +35,8 @@ struct Sample {
 
 /// Every arm twice: an order and its mirror image, all on one set of inputs and pages.
 struct Block {
-  std::size_t set = 0;  ///< Which physical pages; two blocks with one set used the same.
+  std::size_t set = 0;   ///< Which physical pages; two blocks with one set used the same.
+  std::size_t code = 0;  ///< Which copies of the arms' code; two blocks with one number, the same.
   std::vector<Sample> samples;
 
   friend bool operator==(const Block&, const Block&) = default;
@@ -123,6 +124,9 @@ class OUROBOROS_API BlockFilter {
 /// All samples of one arm in order, in microseconds, less `offset_us`.
 [[nodiscard]] OUROBOROS_API std::vector<double> latencies(std::span<const Block> blocks,
                                                           std::size_t arm, double offset_us);
+
+/// Which copies of the arms' code each block ran: what its blocks have in common, for `look`.
+[[nodiscard]] OUROBOROS_API std::vector<std::size_t> codes(std::span<const Block> blocks);
 
 /// The latency of one arm in microseconds less `offset_us`: trimmed mean over the means of blocks,
 /// so that the interval does not take the two samples of a block for independent ones. Needs 4

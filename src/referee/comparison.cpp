@@ -41,7 +41,8 @@ bool Comparison::look(const Recording& recording) {
   const auto [blocks, first_only] = fair(recording.blocks(), candidate_, baseline_, method_);
   first_only_ = first_only;
   log_ratios_ = timing::log_ratios(blocks, candidate_, baseline_, method_.offset_us.estimate);
-  look_ = timing::look(log_ratios_, options_.timing, options_.mode, recording.spent());
+  look_ = timing::look(log_ratios_, options_.timing, options_.mode, recording.spent(),
+                       timing::codes(blocks));
   return look_.stop;
 }
 
@@ -86,7 +87,8 @@ void Comparison::report(const Recording& recording, BaselineTiming& record,
   const auto raw = timing::log_ratios(blocks, candidate_, baseline_, 0.0);
   record.speedup_raw = speedup(timing::trimmed_interval(
       raw, plan.trim,
-      plan.alpha / static_cast<double>(timing::looks_of(plan, options_.mode).size())));
+      plan.alpha / static_cast<double>(timing::looks_of(plan, options_.mode).size()),
+      timing::codes(blocks)));
   flag(timing::carry_over(all, candidate_, baseline_, offset).fired, "carryover");
   flag(timing::cycle_check(blocks, candidate_, baseline_).clock_confounded, "clock_confounded");
   if (!method_.same_inputs) {

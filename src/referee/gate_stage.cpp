@@ -61,8 +61,9 @@ timing::GateRun run_of(const Process& process, bool first_only, double trim) {
   const double offset = process.method.offset_us.estimate;
   const auto blocks =
       first_only ? timing::first_meetings(as_one(process)) : std::vector(process.blocks);
-  const auto mean = timing::trimmed_mean(
-      timing::log_ratios(blocks, process.candidate, process.baseline, offset), trim);
+  const auto mean =
+      timing::trimmed_mean(timing::log_ratios(blocks, process.candidate, process.baseline, offset),
+                           trim, timing::codes(blocks));
   const auto same = timing::trimmed_mean(
       timing::log_ratios(process.blocks, process.candidate, process.copy, offset), trim);
   return {mean.mean, mean.standard_error, same.mean};

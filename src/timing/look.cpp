@@ -53,6 +53,8 @@ std::vector<double> merge_pairs(std::span<const double> values) {
   return merged;
 }
 
+double width(const Interval& interval) { return interval.high - interval.low; }
+
 /// What the interval supports, or `undecided`.
 Decision supported(const Interval& interval, double minimum_effect) {
   if (interval.low > 0.0) return Decision::slower;
@@ -99,8 +101,8 @@ std::string_view to_string(Decision decision) noexcept {
   return "unknown";
 }
 
-Look look(std::span<const double> block_log_ratios, const Plan& plan, Mode mode,
-          bool budget_spent) {
+Look look(std::span<const double> block_log_ratios, const Plan& plan, Mode mode, bool budget_spent,
+          std::span<const std::size_t> groups) {
   require_valid(plan);
   const std::span<const int> looks = looks_of(plan, mode);
   require(block_log_ratios.size() <= static_cast<std::size_t>(looks.back()),
@@ -129,11 +131,15 @@ Look look(std::span<const double> block_log_ratios, const Plan& plan, Mode mode,
   }
   // An answer forced between two looks takes the place of the next one, so that never more looks
   // are taken than alpha is split over.
-  result.log_ratio =
-      trimmed_interval(values, plan.trim, plan.alpha / static_cast<double>(looks.size()));
+  const double alpha = plan.alpha / static_cast<double>(looks.size());
+  result.log_ratio = trimmed_interval(block_log_ratios, plan.trim, alpha, groups);
+  if (result.merged_pairs) {
+    const Interval merged = trimmed_interval(values, plan.trim, alpha);
+    if (width(merged) > width(result.log_ratio)) result.log_ratio = merged;
+  }
 
   const Decision decision = supported(result.log_ratio, plan.minimum_effect);
-  const double half_width = 0.5 * (result.log_ratio.high - result.log_ratio.low);
+  const double half_width = 0.5 * width(result.log_ratio);
   const bool precise =
       half_width <= std::max(plan.half_width, 0.25 * std::abs(result.log_ratio.estimate));
   const bool satisfied = mode == Mode::report ? precise : decision != Decision::undecided;

@@ -35,6 +35,13 @@ std::vector<double> latencies(std::span<const Block> blocks, std::size_t arm, do
   return result;
 }
 
+std::vector<std::size_t> codes(std::span<const Block> blocks) {
+  std::vector<std::size_t> result;
+  result.reserve(blocks.size());
+  for (const Block& block : blocks) result.push_back(block.code);
+  return result;
+}
+
 Interval latency(std::span<const Block> blocks, std::size_t arm, double offset_us, double trim,
                  double alpha) {
   const std::vector<double> samples = latencies(blocks, arm, offset_us);
@@ -42,19 +49,20 @@ Interval latency(std::span<const Block> blocks, std::size_t arm, double offset_u
   for (std::size_t i = 0; i < means.size(); ++i) {
     means[i] = 0.5 * (samples[2 * i] + samples[2 * i + 1]);
   }
-  return trimmed_interval(means, trim, alpha);
+  return trimmed_interval(means, trim, alpha, codes(blocks));
 }
 
 Interval launch_free(std::span<const Block> blocks, std::size_t candidate, std::size_t baseline,
                      const Interval& offset_us, double trim, double alpha) {
   require(offset_us.low <= offset_us.estimate && offset_us.estimate <= offset_us.high,
           "the offset's estimate must lie in its interval");
-  Interval result =
-      trimmed_interval(log_ratios(blocks, candidate, baseline, offset_us.estimate), trim, alpha);
+  const std::vector<std::size_t> groups = codes(blocks);
+  Interval result = trimmed_interval(log_ratios(blocks, candidate, baseline, offset_us.estimate),
+                                     trim, alpha, groups);
   // An interval around a small offset may reach below 0, a cost may not.
   for (const double offset : {std::max(0.0, offset_us.low), offset_us.high}) {
     const Interval at =
-        trimmed_interval(log_ratios(blocks, candidate, baseline, offset), trim, alpha);
+        trimmed_interval(log_ratios(blocks, candidate, baseline, offset), trim, alpha, groups);
     result.low = std::min(result.low, at.low);
     result.high = std::max(result.high, at.high);
   }

@@ -27,14 +27,14 @@ const Json& columns() {
 }
 
 void require_object(const Json& json, const std::string& path,
-                    std::initializer_list<const char*> keys) {
+                    std::initializer_list<const char*> keys, const char* optional = "") {
   if (!json.is_object())
     refuse(path, fmt::format("must be an object, but is {}", json.type_name()));
   for (const char* key : keys) {
     if (!json.contains(key)) refuse(path, fmt::format("lacks the key '{}'", key));
   }
   for (const auto& item : json.items()) {
-    bool known = false;
+    bool known = item.key() == optional;
     for (const char* key : keys) known = known || item.key() == key;
     if (!known) refuse(path, fmt::format("has the unknown key '{}'", item.key()));
   }
@@ -73,9 +73,10 @@ Sample read_sample(const Json& json, const std::string& path) {
 }
 
 Block read_block(const Json& json, const std::string& path) {
-  require_object(json, path, {"set", "samples"});
+  require_object(json, path, {"set", "samples"}, "code");
   Block block;
   block.set = index(json["set"], path + ".set");
+  if (json.contains("code")) block.code = index(json["code"], path + ".code");
   const Json& samples = require_array(json["samples"], path + ".samples");
   for (std::size_t i = 0; i < samples.size(); ++i) {
     block.samples.push_back(read_sample(samples[i], fmt::format("{}.samples[{}]", path, i)));
@@ -107,7 +108,9 @@ std::string to_json(std::span<const Block> blocks) {
       samples.push_back(Json::array({sample.arm, sample.latency_us, sample.flush_us, sample.span_us,
                                      sample.clock_mhz, sample.starved}));
     }
-    text += fmt::format("{}{{\"set\":{},\"samples\":{}}}", separator, block.set, samples.dump());
+    const std::string code = block.code == 0 ? "" : fmt::format(",\"code\":{}", block.code);
+    text += fmt::format("{}{{\"set\":{}{},\"samples\":{}}}", separator, block.set, code,
+                        samples.dump());
     separator = ",\n";
   }
   return text + "\n]}\n";

@@ -614,8 +614,10 @@ TEST_CASE("a copy of the code that is next has run before it is timed, no arm's 
     rounds.push_back({i % 2, {0, 0}});
   }
   std::size_t slow = 0;
+  std::size_t code = first.code;
   for (const auto& block : race->run(rounds)) {
     REQUIRE(block.replay.outcome == Outcome::returned);
+    CHECK(block.code == ++code % 4);
     slow += block.samples[0].latency_us > quick + 9;
     CHECK(block.samples[1].latency_us == Approx(quick).margin(0.1));
   }

@@ -249,6 +249,55 @@ TEST_CASE("the trimmed mean agrees with SciPy where both trim a whole number", "
   CHECK(timing::trimmed_mean(values, 0.20).standard_error == near(0.15089685955056262));
 }
 
+TEST_CASE("values that share a group are no independent ones", "[timing]") {
+  // Eight groups of two equal values: as much is known as from eight values. Deviations from 4.5:
+  // sums of groups are twice +-0.5, 1.5, 2.5 and 3.5, and their squares sum to 168.
+  std::vector<double> values;
+  std::vector<std::size_t> groups;
+  for (std::size_t i = 0; i < 16; ++i) {
+    values.push_back(static_cast<double>(i % 8) + 1.0);
+    groups.push_back(i % 8);
+  }
+  const auto grouped = timing::trimmed_mean(values, 0.0, groups);
+  CHECK(grouped.mean == near(4.5));
+  CHECK(grouped.standard_error == near(std::sqrt(168.0 / 16.0 * 8.0 / 7.0) / 4.0));
+  CHECK(grouped.degrees_of_freedom == 7);
+  const std::vector<double> once(values.begin(), values.begin() + 8);
+  CHECK(grouped.standard_error == near(timing::trimmed_mean(once, 0.0).standard_error));
+
+  // Groups that have nothing in common but their number change nothing, and neither do a few.
+  const auto plain = timing::trimmed_mean(values, 0.0);
+  CHECK(plain.degrees_of_freedom == 15);
+  const auto same = [&](auto&& group) {
+    for (std::size_t i = 0; i < groups.size(); ++i) groups[i] = group(i);
+    const auto other = timing::trimmed_mean(values, 0.0, groups);
+    return other.standard_error == plain.standard_error &&
+           other.degrees_of_freedom == plain.degrees_of_freedom;
+  };
+  CHECK(same([](std::size_t i) { return i; }));
+  CHECK(same([](std::size_t i) { return i % 7; }));
+  CHECK(same([](std::size_t i) { return i / 2; }) == false);
+
+  const std::vector<std::size_t> short_of_one(15);
+  CHECK(refuses([&] { (void)timing::trimmed_mean(values, 0.0, short_of_one); }));
+}
+
+TEST_CASE("a look takes blocks on one copy of the code together", "[timing]") {
+  timing::Plan plan;
+  plan.looks = {64};
+  std::vector<double> ratios = normal_values(64, 5);
+  std::vector<std::size_t> codes;
+  for (std::size_t i = 0; i < ratios.size(); ++i) {
+    // The copies differ by far more than blocks on one copy do.
+    ratios[i] = 0.01 * static_cast<double>(7 * i % 16) + 1e-5 * ratios[i];
+    codes.push_back(i % 16);
+  }
+  const auto alone = timing::look(ratios, plan, Mode::report, true).log_ratio;
+  const auto grouped = timing::look(ratios, plan, Mode::report, true, codes).log_ratio;
+  CHECK(grouped.estimate == near(alone.estimate));
+  CHECK(grouped.high - grouped.low > 1.8 * (alone.high - alone.low));
+}
+
 TEST_CASE("trim counts whole values and is not lost to rounding", "[timing]") {
   const std::vector<double> many = normal_values(256, 3);
   CHECK(timing::trimmed_mean(std::span(many).first(100), 0.29).degrees_of_freedom ==

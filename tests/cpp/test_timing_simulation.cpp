@@ -97,6 +97,15 @@ TEST_CASE("merging gives autocorrelated blocks most of their coverage back", "[t
   CHECK(much.treated > 0.90);
 }
 
+TEST_CASE("intervals hold the truth though copies of the code differ", "[timing]") {
+  const int runs = 2000;
+  const auto none = ouroboros_test::copies_coverage(0.0, 1024, runs, 1);
+  const auto some = ouroboros_test::copies_coverage(0.003, 1024, runs, 1);
+  CHECK(none.grouped >= 0.95 - three_errors(0.05, runs));
+  CHECK(some.plain < 0.80);
+  CHECK(some.grouped >= 0.95 - three_errors(0.05, runs));
+}
+
 TEST_CASE("sign-flip p-values are uniform for identical arms and small for others", "[timing]") {
   const int runs = 600;
   int rejected = 0;

@@ -672,6 +672,7 @@ TEST_CASE("the sign-flip test contradicts only what it could have confirmed", "[
 TEST_CASE("a trace survives its file bit by bit", "[timing][trace]") {
   std::vector<Block> blocks = alternating(3, {});
   blocks[1].set = 7;
+  blocks[2].code = 15;
   blocks[2].samples[1].starved = true;
   blocks[2].samples[2].latency_us = 0.1 + 0.2;
   blocks[2].samples[3] = {blocks[2].samples[3].arm, 1e-300, 0.0, 0.0, 0.0, false};

@@ -192,6 +192,42 @@ inline AutocorrelatedCoverage autocorrelated_coverage(double rho, int blocks, in
   return {static_cast<double>(plain) / runs, static_cast<double>(treated) / runs};
 }
 
+/// Coverage of a 95 % interval over blocks in which two arms take turns with 16 copies of their
+/// code each, in 16 pairs: taken for independent, and in groups.
+struct CopiesCoverage {
+  double plain = 0.0;
+  double grouped = 0.0;
+};
+
+/// `copy_sd`: of what a copy adds to a log time. A block's own log-ratio has an sd of 2 %.
+inline CopiesCoverage copies_coverage(double copy_sd, int blocks, int runs, std::uint64_t seed) {
+  constexpr std::size_t copies = 16;
+  int plain = 0;
+  int grouped = 0;
+  std::normal_distribution<double> normal;
+  for (int run = 0; run < runs; ++run) {
+    std::mt19937_64 random(seed + static_cast<std::uint64_t>(run) * 7919U);
+    std::array<std::array<double, copies>, 2> added{};
+    for (auto& arm : added) {
+      for (double& one : arm) one = copy_sd * normal(random);
+    }
+    std::vector<double> ratios;
+    std::vector<std::size_t> codes;
+    for (int i = 0; i < blocks; ++i) {
+      const std::size_t round = static_cast<std::size_t>(i);
+      codes.push_back(round % copies);
+      ratios.push_back(added[0][round % copies] - added[1][3 * round % copies] +
+                       0.02 * normal(random));
+    }
+    const auto holds = [](const timing::Interval& one) {
+      return one.low <= 0.0 && 0.0 <= one.high;
+    };
+    plain += holds(timing::trimmed_interval(ratios, 0.10, 0.05)) ? 1 : 0;
+    grouped += holds(timing::trimmed_interval(ratios, 0.10, 0.05, codes)) ? 1 : 0;
+  }
+  return {static_cast<double>(plain) / runs, static_cast<double>(grouped) / runs};
+}
+
 /// How processes differ: `between` is the sd over processes, `within` the standard error in one.
 struct Processes {
   int count = 5;

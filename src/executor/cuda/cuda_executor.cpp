@@ -364,6 +364,7 @@ class Race final : public CudaRace {
       block.replay = replay_from(one);
       block.submission = static_cast<Submission>(one.at("submission").get<int>());
       one.at("arm").get_to(block.arm);
+      one.at("code").get_to(block.code);
       for (const auto& sample : one.at("samples")) {
         block.samples.push_back(
             {sample.at(0), sample.at(1), sample.at(2), sample.at(3), sample.at(4), sample.at(5)});

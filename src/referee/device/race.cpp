@@ -376,6 +376,7 @@ class DeviceRace final : public Race {
       gpu_ms_ += std::chrono::duration<double, std::milli>(block.replay.wall).count();
       auto& recorded = blocks.emplace_back();
       recorded.set = rounds[i].set;
+      recorded.code = block.code;
       for (std::size_t k = 0; k < block.samples.size(); ++k) {
         const auto& one = block.samples[k];
         const auto arm = rounds[i].order[k];

@@ -210,6 +210,7 @@ class Server {
       answer["samples"] = std::move(samples);
       answer["submission"] = static_cast<int>(block.submission);
       answer["arm"] = block.arm;
+      answer["code"] = block.code;
       blocks.push_back(std::move(answer));
     }
     return {{"blocks", std::move(blocks)}};

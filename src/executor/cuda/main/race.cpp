@@ -212,6 +212,7 @@ Race::Block Race::run_round(const Round& round, Turn turn) {
   Block block;
   const auto begin = Clock::now();
   turn.set = round.set;
+  block.code = rounds_ % arms_.front().size();
   try {
     take_all(round, turn, block);
     ++rounds_;

@@ -30,8 +30,9 @@ class Race {
   struct Block {
     std::vector<Sample> samples;
     Submission submission = Submission::stream;
-    Replay replay;        ///< Anything but `returned` ended the block early.
-    std::size_t arm = 0;  ///< Which did that.
+    Replay replay;         ///< Anything but `returned` ended the block early.
+    std::size_t arm = 0;   ///< Which did that.
+    std::size_t code = 0;  ///< Which copies of the arms' code ran.
   };
   /// What to run: the arms in this order, on these pages.
   struct Round {

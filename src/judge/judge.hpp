@@ -52,6 +52,7 @@ struct Case {
   Tensors allowed;
   std::int64_t lost = 0;     ///< Elements of which that is said.
   std::vector<Ranks> ranks;  ///< Of each output, where equal numbers may come in any order.
+  bool edges = false;        ///< The reference rounds or compares what it computed.
 
   /// The rule that `allowed` came from, for each output: see `realise_again`.
   std::vector<std::shared_ptr<const Tolerance>> tolerances;
@@ -164,6 +165,9 @@ struct Inside {
   /// The inputs before they moved: what is rounded or compared just as it was given, or as it was
   /// chosen from what was given, does not move.
   const Tensors* given = nullptr;
+  /// Set where something is rounded or compared that was computed from the inputs; needs `given`
+  /// and `of_oracle`.
+  bool* edges = nullptr;
 };
 
 /// Runs `reference` in float64, or in float32, with every cast to a lower floating type inside it

@@ -275,6 +275,8 @@ std::optional<torch::jit::Stack> keep_unmoved(std::string_view name,
   if (has_edges(name, schema, stack)) {
     if (const auto given = unmoved.arguments(schema, stack)) {
       std::copy(given->begin(), given->end(), stack.begin() + static_cast<std::ptrdiff_t>(begin));
+    } else if (inside.edges != nullptr && derived.any(std::span(stack).subspan(begin))) {
+      *inside.edges = true;
     }
   }
   return std::nullopt;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "judge/close_calls.hpp"
 #include "judge/families.hpp"
 #include "judge/judge.hpp"
 #include "judge/large_products.hpp"
@@ -20,7 +21,6 @@
 #include "judge/tensors.hpp"
 #include "judge/tolerance.hpp"
 #include "judge/walk.hpp"
-#include "judge/whole.hpp"
 #include "ouroboros/error.hpp"
 
 namespace ouroboros::judge {
@@ -228,6 +228,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     inside.of_oracle = true;
     inside.seed = random::key(key, 1000);
     inside.given = &raised;
+    inside.edges = &one.edges;
     const auto outputs = run_oracle(
         problem, spec,
         judge::moved(one.inputs, perturbation, time == 0 ? Moves::together : Moves::by_place, key),
@@ -286,6 +287,7 @@ Case realise_again(const Problem& problem, const Case& model, std::uint64_t seed
     one.reference.push_back(one.oracle[i].to(model.reference[i].scalar_type()));
     one.allowed.push_back(model.tolerances[i]->allowed(one.oracle[i]));
   }
+  one.edges = model.edges;
   allow_close_calls(problem, one);
   one.tolerances = model.tolerances;
   return one;

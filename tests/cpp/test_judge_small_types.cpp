@@ -75,6 +75,48 @@ TEST_CASE("a rounding may fall either way where the call is close, and nowhere e
         }) > 10);
 }
 
+TEST_CASE("real results may jump where the call is close, and nowhere else", "[judge]") {
+  const auto problem = problem_of([](const Tensors& in) {
+    const auto scale = row_scale(in[0]);
+    return Tensors{at::round(in[0] / scale).clamp(-127, 127) * scale};
+  });
+  const auto honest = [](const Tensors& in) {
+    const auto scale = 127.0 / at::clamp(in[0].abs().amax({-1}, true), 1e-30, 1e30);
+    return Tensors{at::round(in[0] * scale).clamp(-127, 127) / scale};
+  };
+  const judge::CaseSpec cell{0, DType::float32, {{"rows", 64}, {"cols", 1000}}, "normal", 5};
+  const auto model = judge::realise(problem, cell);
+  CHECK(model.edges);
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    auto spec = cell;
+    spec.seed = seed;
+    for (const auto& one :
+         {judge::realise(problem, spec), judge::realise_again(problem, model, seed)}) {
+      CHECK(judge::compare(problem, one, honest(one.inputs)).status == "passed");
+      const auto scale = row_scale(one.inputs[0]);
+      const auto step_off = one.reference[0] + scale;
+      CHECK(judge::compare(problem, one, {step_off}).wrong_elements > 40'000);
+    }
+  }
+  CHECK(refused(problem, honest) == 0);
+  CHECK(refused(problem, [](const Tensors& in) { return in; }) > 10);  // Not rounded at all.
+}
+
+TEST_CASE("what a mask of a computed number leaves out may be let in where the call is close",
+          "[judge]") {
+  const auto masked = [](const at::Tensor& x, const at::Tensor& mean) {
+    return Tensors{at::where(x > mean, x, at::zeros({1}, x.options()))};
+  };
+  const auto problem =
+      problem_of([&](const Tensors& in) { return masked(in[0], in[0].mean({-1}, true)); });
+  CHECK(refused(problem, [&](const Tensors& in) {
+          return masked(in[0], in[0].cumsum(-1).slice(-1, -1) * (1.0 / in[0].size(-1)));
+        }) == 0);
+  CHECK(refused(problem, [&](const Tensors& in) {
+          return masked(in[0], at::zeros({1}, in[0].options()));
+        }) > 10);
+}
+
 TEST_CASE("fresh inputs have close calls of their own", "[judge]") {
   const auto problem = quantise();
   const auto model =

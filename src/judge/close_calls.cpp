@@ -1,4 +1,4 @@
-#include "judge/whole.hpp"
+#include "judge/close_calls.hpp"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/maximum.h>
@@ -17,7 +17,14 @@ namespace {
 // Of two numbers that are compared, one has to go up while the other goes down: a quarter of all
 // random moves. After so many one close call in a thousand is left.
 constexpr int most_moves = 24;
-constexpr int first_moves = 4;  ///< Where these change nothing there are no close calls.
+/// Where these change nothing there are no close calls. Of all but the first two, which scale all
+/// inputs alike, a close call shows in half.
+constexpr int first_moves = 8;
+
+// What smooth results move by with such a move is up to twice what is allowed: both are measured in
+// few draws. What is allowed of 16 bits is far more than that.
+constexpr double least_jump = 4.0;
+constexpr double least_jump_of_16_bits = 1.0;
 
 bool is_real(const at::Tensor& tensor) { return tensor.is_floating_point(); }
 
@@ -26,6 +33,12 @@ double precision_of(DType dtype) noexcept { return dtype == DType::float64 ? 0x1
 
 at::Tensor distance(const at::Tensor& a, const at::Tensor& b) {
   return (a.to(at::kLong) - b.to(at::kLong)).abs_().to(at::kDouble);
+}
+
+/// How far `outputs` jumped from `oracle`, which is 0 where they merely moved.
+at::Tensor jump(const at::Tensor& outputs, const at::Tensor& oracle, const at::Tensor& least) {
+  const auto off = (outputs - oracle).abs_().nan_to_num_(0.0, 0.0);
+  return off.masked_fill_(off.le(least), 0.0);
 }
 
 class CloseCalls {
@@ -37,10 +50,14 @@ class CloseCalls {
         one_(one),
         given_(raise(one.inputs)),
         moves_(problem.oracle ? Moves::by_place : Moves::by_value) {
-    for (const auto& oracle : one.oracle) {
-      allowed_.push_back(is_real(oracle)
-                             ? at::Tensor()
-                             : at::zeros(oracle.sizes(), oracle.options().dtype(at::kDouble)));
+    for (std::size_t i = 0; i < one.oracle.size(); ++i) {
+      const auto& oracle = one.oracle[i];
+      const bool real = is_real(oracle);
+      const bool judged = !real || (one.edges && oracle.scalar_type() == at::kDouble);
+      allowed_.push_back(judged ? at::zeros(oracle.sizes(), oracle.options().dtype(at::kDouble))
+                                : at::Tensor());
+      const auto factor = is_narrow(one.reference[i]) ? least_jump_of_16_bits : least_jump;
+      least_.push_back(real && judged ? one.allowed[i].mul(factor) : at::Tensor());
     }
   }
 
@@ -59,7 +76,7 @@ class CloseCalls {
     for (const auto& oracle : one_.oracle) ranks_.push_back(ranks_of(oracle, found, near));
     for (const double later : {near, -near}) {
       ordered.ties = later;
-      add(run_oracle(problem_, one_.spec, raise(one_.inputs), ordered), /*of_ties=*/true);
+      add(run_oracle(problem_, one_.spec, raise(one_.inputs), ordered), From::ties);
     }
   }
 
@@ -80,25 +97,38 @@ class CloseCalls {
   /// Returns whether the reference has numbers that no move had.
   bool add_reference() {
     const auto before = allowed_;
-    add(one_.reference);
+    add(one_.reference, From::reference);
     for (std::size_t i = 0; i < before.size(); ++i) {
       if (before[i].defined() && !before[i].equal(allowed_[i])) return true;
     }
     return false;
   }
 
-  [[nodiscard]] const Tensors& allowed() const noexcept { return allowed_; }
+  /// Of output `i`, which was allowed `otherwise`.
+  [[nodiscard]] at::Tensor allowed(std::size_t i, const at::Tensor& otherwise) const {
+    if (!allowed_[i].defined()) return otherwise;
+    return least_[i].defined() ? at::maximum(allowed_[i], otherwise) : allowed_[i];
+  }
+
   [[nodiscard]] const std::vector<Ranks>& ranks() const noexcept { return ranks_; }
 
  private:
-  void add(const Tensors& outputs, bool of_ties = false) {
+  enum class From : std::uint8_t { moves, ties, reference };
+
+  void add(const Tensors& outputs, From from = From::moves) {
     for (std::size_t i = 0; i < allowed_.size(); ++i) {
-      if (!allowed_[i].defined() || (of_ties && ranks_[i].numbers.defined())) continue;
+      const bool real = least_[i].defined();
+      // The errors of the reference's real results are in what they are allowed.
+      if (!allowed_[i].defined() || (from == From::ties && ranks_[i].numbers.defined()) ||
+          (from == From::reference && real)) {
+        continue;
+      }
       if (outputs[i].sizes() != one_.oracle[i].sizes()) {
         throw ReferenceFault("the shape of '" + problem_.outputs[i] +
                              "' depends on the values of the inputs" + in_case(one_.spec));
       }
-      const auto off = distance(outputs[i], one_.oracle[i]);
+      const auto off =
+          real ? jump(outputs[i], one_.oracle[i], least_[i]) : distance(outputs[i], one_.oracle[i]);
       found_ = found_ || off.any().item().toBool();
       allowed_[i] = at::maximum(allowed_[i], off);
     }
@@ -108,7 +138,8 @@ class CloseCalls {
   const Case& one_;
   const Tensors given_;
   const Moves moves_;
-  Tensors allowed_;
+  Tensors allowed_;  ///< Undefined where nothing hangs on a close call.
+  Tensors least_;    ///< Of real outputs: what is a jump, and no move.
   std::vector<Ranks> ranks_;
   bool found_ = false;
 };
@@ -116,11 +147,11 @@ class CloseCalls {
 }  // namespace
 
 void allow_close_calls(const Problem& problem, Case& one) {
-  const bool no_integers = std::all_of(one.oracle.begin(), one.oracle.end(), is_real);
-  const bool exact_inputs = std::none_of(one.inputs.begin(), one.inputs.end(), is_real);
+  const bool integers = !std::all_of(one.oracle.begin(), one.oracle.end(), is_real);
+  const bool real_inputs = std::any_of(one.inputs.begin(), one.inputs.end(), is_real);
   CloseCalls calls(problem, one);
-  if (!no_integers && !exact_inputs) {
-    calls.look_at_ties();
+  if (real_inputs && (integers || one.edges)) {
+    if (integers) calls.look_at_ties();
     calls.look(precision_of(one.spec.dtype));
     if (calls.add_reference() && has_16_bits(one.spec.dtype)) {
       // Two roundings to the case's own dtype.
@@ -128,7 +159,7 @@ void allow_close_calls(const Problem& problem, Case& one) {
     }
   }
   for (std::size_t i = 0; i < one.allowed.size(); ++i) {
-    if (calls.allowed()[i].defined()) one.allowed[i] = calls.allowed()[i];
+    one.allowed[i] = calls.allowed(i, one.allowed[i]);
   }
   one.ranks = calls.ranks();
 }

@@ -90,6 +90,9 @@ def main() -> None:
     """Serves until standard input ends."""
     threads, limits = int(sys.argv[1]), json.loads(sys.argv[2])
     with ThreadPoolExecutor(threads) as pool:
+        # The pool starts threads as it needs them: all of them, before any are counted.
+        together = threading.Barrier(threads)
+        list(pool.map(lambda _: together.wait(), range(threads)))
         for line in sys.stdin:
             request = json.loads(line)
             if "census" in request:

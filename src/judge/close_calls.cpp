@@ -10,6 +10,7 @@
 #include "judge/ranks.hpp"
 #include "judge/run.hpp"
 #include "judge/tensors.hpp"
+#include "judge/tolerance.hpp"
 
 namespace ouroboros::judge {
 namespace {
@@ -35,10 +36,12 @@ at::Tensor distance(const at::Tensor& a, const at::Tensor& b) {
   return (a.to(at::kLong) - b.to(at::kLong)).abs_().to(at::kDouble);
 }
 
-/// How far `outputs` jumped from `oracle`, which is 0 where they merely moved.
-at::Tensor jump(const at::Tensor& outputs, const at::Tensor& oracle, const at::Tensor& least) {
+/// How far who lands where `outputs` jumped to may be from `oracle`: there one has an error as
+/// well. 0 where they merely moved.
+at::Tensor jump(const at::Tensor& outputs, const at::Tensor& oracle, const at::Tensor& least,
+                const Tolerance& rule) {
   const auto off = (outputs - oracle).abs_().nan_to_num_(0.0, 0.0);
-  return off.masked_fill_(off.le(least), 0.0);
+  return (off + rule.allowed(outputs)).masked_fill_(off.le(least), 0.0);
 }
 
 class CloseCalls {
@@ -127,8 +130,8 @@ class CloseCalls {
         throw ReferenceFault("the shape of '" + problem_.outputs[i] +
                              "' depends on the values of the inputs" + in_case(one_.spec));
       }
-      const auto off =
-          real ? jump(outputs[i], one_.oracle[i], least_[i]) : distance(outputs[i], one_.oracle[i]);
+      const auto off = real ? jump(outputs[i], one_.oracle[i], least_[i], *one_.tolerances[i])
+                            : distance(outputs[i], one_.oracle[i]);
       found_ = found_ || off.any().item().toBool();
       allowed_[i] = at::maximum(allowed_[i], off);
     }
@@ -151,7 +154,7 @@ void allow_close_calls(const Problem& problem, Case& one) {
   const bool real_inputs = std::any_of(one.inputs.begin(), one.inputs.end(), is_real);
   CloseCalls calls(problem, one);
   if (real_inputs && (integers || one.edges)) {
-    if (integers) calls.look_at_ties();
+    calls.look_at_ties();
     calls.look(precision_of(one.spec.dtype));
     if (calls.add_reference() && has_16_bits(one.spec.dtype)) {
       // Two roundings to the case's own dtype.

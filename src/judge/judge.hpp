@@ -52,7 +52,8 @@ struct Case {
   Tensors allowed;
   std::int64_t lost = 0;     ///< Elements of which that is said.
   std::vector<Ranks> ranks;  ///< Of each output, where equal numbers may come in any order.
-  bool edges = false;        ///< The reference rounds or compares what it computed.
+  /// The reference rounds or compares what it computed, or puts numbers in an order that is open.
+  bool edges = false;
 
   /// The rule that `allowed` came from, for each output: see `realise_again`.
   std::vector<std::shared_ptr<const Tolerance>> tolerances;
@@ -165,8 +166,8 @@ struct Inside {
   /// The inputs before they moved: what is rounded or compared just as it was given, or as it was
   /// chosen from what was given, does not move.
   const Tensors* given = nullptr;
-  /// Set where something is rounded or compared that was computed from the inputs; needs `given`
-  /// and `of_oracle`.
+  /// Set where something is rounded or compared that was computed from the inputs, or put in an
+  /// order that PyTorch leaves open; needs `given` and `of_oracle`.
   bool* edges = nullptr;
 };
 

@@ -271,12 +271,18 @@ std::optional<torch::jit::Stack> keep_unmoved(std::string_view name,
     }
   }
   if (schema.is_mutable()) return std::nullopt;
+  const auto note_edges = [&] {
+    if (inside.edges != nullptr && derived.any(std::span(stack).subspan(begin))) {
+      *inside.edges = true;
+    }
+  };
+  if (leaves_ties_open(name, schema, stack)) note_edges();
   if (is_choice(name, schema, stack)) return unmoved.arguments(schema, stack);
   if (has_edges(name, schema, stack)) {
     if (const auto given = unmoved.arguments(schema, stack)) {
       std::copy(given->begin(), given->end(), stack.begin() + static_cast<std::ptrdiff_t>(begin));
-    } else if (inside.edges != nullptr && derived.any(std::span(stack).subspan(begin))) {
-      *inside.edges = true;
+    } else {
+      note_edges();
     }
   }
   return std::nullopt;

@@ -288,8 +288,8 @@ Case realise_again(const Problem& problem, const Case& model, std::uint64_t seed
     one.allowed.push_back(model.tolerances[i]->allowed(one.oracle[i]));
   }
   one.edges = model.edges;
-  allow_close_calls(problem, one);
   one.tolerances = model.tolerances;
+  allow_close_calls(problem, one);
   return one;
 }
 

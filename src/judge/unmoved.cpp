@@ -84,10 +84,11 @@ void Unmoved::forget(const at::Tensor& tensor) {
 bool has_edges(std::string_view name, const c10::FunctionSchema& schema,
                const torch::jit::Stack& stack) {
   if (is_one_of(name,
-                {"round",      "ceil",      "floor",     "trunc",       "fix",  "frac",
-                 "sign",       "sgn",       "heaviside", "gt",          "ge",   "lt",
-                 "le",         "eq",        "ne",        "greater",     "less", "greater_equal",
-                 "less_equal", "not_equal", "bucketize", "searchsorted"})) {
+                {"round",        "ceil",      "floor",     "trunc",        "fix",  "frac",
+                 "sign",         "sgn",       "heaviside", "gt",           "ge",   "lt",
+                 "le",           "eq",        "ne",        "greater",      "less", "greater_equal",
+                 "less_equal",   "not_equal", "bucketize", "searchsorted", "fmod", "remainder",
+                 "floor_divide", "argmax",    "argmin"})) {
     return true;
   }
   const auto* type =

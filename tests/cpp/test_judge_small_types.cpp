@@ -5,12 +5,14 @@
 #include <ATen/ops/floor.h>
 #include <ATen/ops/isinf.h>
 #include <ATen/ops/kthvalue.h>
+#include <ATen/ops/remainder.h>
 #include <ATen/ops/round.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/sort.h>
 #include <ATen/ops/topk.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cmath>
@@ -115,6 +117,41 @@ TEST_CASE("what a mask of a computed number leaves out may be let in where the c
   CHECK(refused(problem, [&](const Tensors& in) {
           return masked(in[0], at::zeros({1}, in[0].options()));
         }) > 10);
+}
+
+TEST_CASE("gates of equal scores may go to any of them", "[judge]") {
+  auto problem = problem_of([](const Tensors& in) {
+    const auto [gates, places] = in[0].softmax(-1).topk(2);
+    return Tensors{at::zeros_like(in[0]).scatter(-1, places, gates)};
+  });
+  problem.axes[1].minimum = 2;
+  const auto sorted = [](bool last_first) {
+    return [=](const Tensors& in) {
+      const auto scores = in[0].softmax(-1);
+      const auto read = last_first ? scores.flip(-1) : scores;
+      const auto [gates, places] = read.sort(/*stable=*/true, -1, /*descending=*/true);
+      const auto made =
+          at::zeros_like(read).scatter(-1, places.slice(-1, 0, 2), gates.slice(-1, 0, 2));
+      return Tensors{last_first ? made.flip(-1) : made};
+    };
+  };
+  CHECK(refused(problem, sorted(false)) == 0);
+  CHECK(refused(problem, sorted(true)) == 0);
+  CHECK(refused(problem, [](const Tensors& in) {
+          const auto scores = in[0].softmax(-1);
+          const auto least = scores.amax({-1}, true);
+          return Tensors{at::where(scores >= least, scores, at::zeros({1}, scores.options()))};
+        }) > 10);
+}
+
+TEST_CASE("what wraps may wrap either way where it is close", "[judge]") {
+  const auto problem =
+      problem_of([](const Tensors& in) { return Tensors{at::remainder(in[0] * 0.7, 1.0)}; });
+  CHECK(refused(problem, [](const Tensors& in) {
+          const auto turns = in[0] / static_cast<float>(1 / 0.7);
+          return Tensors{turns - turns.floor()};
+        }) == 0);
+  CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0] * 0.7}; }) > 10);
 }
 
 TEST_CASE("fresh inputs have close calls of their own", "[judge]") {

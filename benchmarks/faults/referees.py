@@ -60,7 +60,9 @@ class Referee:
             [*(_OWN_SHARED_MEMORY if os.geteuid() == 0 else ()), *self.prefix,
              sys.executable, str(FOLDER / "worker.py"), str(self.threads), json.dumps(self.limits)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
-            env={**os.environ, **{key: str(self.folder / name) for key, name in home.items()},
+            # LibTorch's threads grow with the threads that call it: without, one more is a leak.
+            env={**os.environ, "OMP_NUM_THREADS": "1",
+                 **{key: str(self.folder / name) for key, name in home.items()},
                  **self.environment},
         )  # fmt: skip
         self._reader = threading.Thread(target=self._read, daemon=True)

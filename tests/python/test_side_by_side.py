@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 
 import pytest
 from ouroboros.trace.side_by_side import side_by_side
@@ -74,3 +75,23 @@ def test_a_process_that_ends_early_is_told() -> None:
 
     with pytest.raises(ChildProcessError, match="ended with 7"):
         side_by_side(work, [1, 1, 1], 2)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_a_signal_that_ends_a_fork_ends_all(number: int) -> None:
+    """A process killed for want of memory is no crash of the kernel's, whichever of them it was."""
+    sharing = os.fork()
+    if sharing == 0:
+        here = os.getpid()
+
+        def work(index: int) -> int:
+            if os.getpid() != here:
+                os.kill(os.getpid(), number)
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+            return index
+
+        side_by_side(work, [1, 1, 1], 2)
+        os._exit(0)
+    _, status = os.waitpid(sharing, 0)
+    assert os.WIFSIGNALED(status)
+    assert os.WTERMSIG(status) == number

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import marshal
 import os
+import signal
 import struct
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +35,8 @@ def side_by_side(work: Work, sizes: Sequence[int], processes: int) -> list[Any]:
         What the calls returned, in order.
 
     Raises:
-        ChildProcessError: A fork ended before it had handed over what its calls returned.
+        ChildProcessError: A fork ended before it had handed over what its calls returned. Where a
+            signal ended it, this process ends by the same.
     """
     count = len(sizes)
     if min(count, processes) < 2 or count > _MOST:
@@ -86,8 +88,20 @@ def _handed_over(process: int, results: int) -> list[tuple[int, Any]]:
     with os.fdopen(results, "rb", closefd=False) as source:
         data = source.read()
     _, status = os.waitpid(process, 0)
+    if os.WIFSIGNALED(status):
+        _end_by(os.WTERMSIG(status))
     if status:
         code = os.waitstatus_to_exitcode(status)
         raise ChildProcessError(f"a process that shared the work ended with {code}")
     handed_over: list[tuple[int, Any]] = marshal.loads(data)
     return handed_over
+
+
+def _end_by(number: int) -> None:
+    """Ends this process as a fork of it ended.
+
+    Who judges that end has to tell a kernel's fault from a machine that has no memory left.
+    """
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

@@ -4,9 +4,13 @@
 #include <ATen/ops/abs.h>
 #include <ATen/ops/amax.h>
 #include <ATen/ops/maximum.h>
+#include <ATen/ops/rsqrt.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/var.h>
 
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "judge/arguments.hpp"
 
@@ -24,11 +28,28 @@ constexpr double smallest = 0x1p-10;
 /// Four roundings, over 32.
 constexpr double few_roundings = 0x1p-3;
 
-/// Eight roundings of float64 over 32 2^-24: see Tolerance.
-constexpr double lost_by_oracle = 0x1p-31;
-
 /// Of scores: what masks them is larger, and nobody's maximum.
 constexpr double largest_score = 0x1p16;
+
+/// Of a layer norm, whose numbers are less their mean: how large they are, in the result's units.
+std::optional<at::Tensor> size_of_centred(const c10::FunctionSchema& schema,
+                                          const torch::jit::Stack& stack) {
+  const auto* input = argument("input", schema, stack);
+  const auto* shape = argument("normalized_shape", schema, stack);
+  const auto* weight = argument("weight", schema, stack);
+  const auto* eps = argument("eps", schema, stack);
+  if (input == nullptr || !input->isTensor() || shape == nullptr || !shape->isIntList() ||
+      eps == nullptr || input->toTensor().numel() == 0) {
+    return std::nullopt;
+  }
+  const auto x = input->toTensor().to(at::kDouble);
+  std::vector<std::int64_t> dims(shape->toIntVector().size());
+  std::iota(dims.begin(), dims.end(), x.dim() - static_cast<std::int64_t>(dims.size()));
+  const auto spread = x.var(dims, /*unbiased=*/false, /*keepdim=*/true).add_(eps->toDouble());
+  auto size = x.abs().amax(dims, true) * spread.rsqrt();
+  if (weight != nullptr && weight->isTensor()) size = size * weight->toTensor().abs();
+  return size.nan_to_num_(0.0, 0.0, 0.0);
+}
 
 }  // namespace
 
@@ -62,9 +83,12 @@ std::optional<at::Tensor> size_of_complement(std::string_view name,
   return std::nullopt;
 }
 
+double lost_by_oracle(DType dtype) noexcept { return dtype == DType::float64 ? 0x1p-4 : 0x1p-31; }
+
 std::optional<at::Tensor> size_of_difference(std::string_view name,
                                              const c10::FunctionSchema& schema,
                                              const torch::jit::Stack& stack) {
+  if (name == "layer_norm") return size_of_centred(schema, stack);
   if (!is_one_of(name, {"add", "sub", "rsub"})) return std::nullopt;
   std::optional<at::Tensor> size;
   for (const auto* one : {argument("self", schema, stack), argument("other", schema, stack)}) {
@@ -79,7 +103,7 @@ std::optional<at::Tensor> size_of_difference(std::string_view name,
     const auto found = term.to(at::kDouble).abs().nan_to_num_(0.0, 0.0, 0.0);
     size = size ? at::maximum(*size, found) : found;
   }
-  return size ? std::optional(size->mul(lost_by_oracle)) : std::nullopt;
+  return size;
 }
 
 std::optional<at::Tensor> size_of_shift(std::string_view name, const c10::FunctionSchema& schema,

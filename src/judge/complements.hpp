@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "ouroboros/dtype.hpp"
+
 namespace ouroboros::judge {
 
 /// Small constants are often written as 1 - c (the rate of a moving average, say), which float32
@@ -18,8 +20,12 @@ namespace ouroboros::judge {
                                                            const c10::FunctionSchema& schema,
                                                            const torch::jit::Stack& stack);
 
-/// What the oracle itself loses where it takes nearly equal numbers from one another: of `add`,
-/// `sub` and `rsub` how large the larger term is, in the same units. Empty for all others.
+/// Eight roundings of float64 in the same units; two for problems in float64, where thirty-two
+/// roundings of float64 are meant, and grow with what is added up.
+[[nodiscard]] double lost_by_oracle(DType dtype) noexcept;
+
+/// Where the oracle takes nearly equal numbers from one another, how large these are: of `add`,
+/// `sub` and `rsub` the larger term, of `layer_norm` the row. Empty for all others.
 [[nodiscard]] std::optional<at::Tensor> size_of_difference(std::string_view name,
                                                            const c10::FunctionSchema& schema,
                                                            const torch::jit::Stack& stack);

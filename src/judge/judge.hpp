@@ -144,8 +144,9 @@ struct Inside {
   /// commonly written as one number less another near it: log(1 + exp(x)), exp(x) - 1. So do whole
   /// terms of sums that float32 does not add up exactly.
   double step = 0.0;
-  /// Differences move by what float64 itself loses of them, for a step of `perturbation`.
-  bool of_oracle = false;
+  /// Differences move by this share of their larger term and of `step`: what float64 itself loses
+  /// of them. See `lost_by_oracle`.
+  double of_oracle = 0.0;
   /// What the factors of products of matrices are rounded to, as tensor cores want them. Where
   /// there is a seed, those that this changes are moved by about half a unit in the last place
   /// first: who computes them otherwise rounds otherwise.

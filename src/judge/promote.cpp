@@ -382,8 +382,11 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   }
   auto size = arguments.empty() ? std::nullopt : size_of_terms(name, (*stack)[begin]);
   if (!size && inside.step != 0.0) size = size_of_complement(name, schema, *stack);
-  const bool follows = inside.of_oracle && derived.any(std::span(*stack).subspan(begin));
-  if (!size && follows) size = size_of_difference(name, schema, *stack);
+  const bool follows = inside.of_oracle != 0.0 && derived.any(std::span(*stack).subspan(begin));
+  if (!size && follows) {
+    size = size_of_difference(name, schema, *stack);
+    if (size) size->mul_(inside.of_oracle);
+  }
   const auto shift = inside.step != 0.0 ? size_of_shift(name, schema, *stack) : std::nullopt;
   op.callBoxed(stack);
   if (chosen) {

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "judge/close_calls.hpp"
+#include "judge/complements.hpp"
 #include "judge/families.hpp"
 #include "judge/judge.hpp"
 #include "judge/large_products.hpp"
@@ -225,7 +226,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     const auto key = random::key(~spec.seed, static_cast<std::uint64_t>(time));
     Inside inside;
     inside.step = perturbation;
-    inside.of_oracle = true;
+    inside.of_oracle = lost_by_oracle(spec.dtype);
     inside.seed = random::key(key, 1000);
     inside.given = &raised;
     inside.edges = &one.edges;

@@ -6,14 +6,14 @@
 #include "timing/require.hpp"
 
 namespace ouroboros::timing {
-
 namespace {
 
 /// Fewer groups say too little of how groups differ.
 constexpr std::size_t kFewestGroups = 8;
 
 /// How far the sums of groups are from what the mean has them be: the root of their mean square,
-/// by value. Corrected for the mean, which was taken from them; 0 for too few groups.
+/// by value. Corrected for the mean, which was taken from them; 0 for too few groups. `count` gets
+/// how many there are.
 double deviation_of_groups(std::span<const double> winsorised, double mean,
                            std::span<const std::size_t> groups, std::size_t& count) {
   std::map<std::size_t, double> sums;

@@ -154,6 +154,23 @@ TEST_CASE("what wraps may wrap either way where it is close", "[judge]") {
   CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0] * 0.7}; }) > 10);
 }
 
+TEST_CASE("next to where it wraps a result may be on either side", "[judge]") {
+  const auto problem =
+      problem_of([](const Tensors& in) { return Tensors{at::remainder(in[0] * 7.3, 1.0)}; });
+  std::int64_t crossed = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const auto one = judge::realise(
+        problem, {0, DType::float32, {{"rows", 64}, {"cols", 1000}}, "normal", seed});
+    const auto turns = one.inputs[0].to(at::kDouble) * 7.3;
+    const auto near = (turns - turns.round()).abs() < turns.abs() * 0x1p-21;
+    const auto& made = one.reference[0];
+    const auto other = at::where(near, made.lt(0.5).to(at::kFloat), made);
+    crossed += near.sum().item().toLong();
+    CHECK(judge::compare(problem, one, {other}).status == "passed");
+  }
+  CHECK(crossed > 0);
+}
+
 TEST_CASE("fresh inputs have close calls of their own", "[judge]") {
   const auto problem = quantise();
   const auto model =

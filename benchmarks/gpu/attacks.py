@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from ouroboros.selftest import AttackResult, load_gpu_attacks, run_attacks
+from rows import Rows
 
 
 def answered(result: AttackResult) -> bool:
@@ -14,18 +15,28 @@ def answered(result: AttackResult) -> bool:
     return status.is_candidate_fault or status.value in result.attack.statuses
 
 
-def measure(workers: int) -> dict[str, Any]:
+def measure(workers: int, rows: Rows) -> dict[str, Any]:
     """Judges every attack and every twin."""
     stride = int(os.environ.get("OUROBOROS_EVIDENCE_STRIDE", "1"))
-    results = list(run_attacks(load_gpu_attacks(on_gpu=True)[::stride], workers=workers))
+    attacks = load_gpu_attacks(on_gpu=True)[::stride]
+    known = rows.of("attacks")
+    for one in run_attacks([a for a in attacks if a.name not in known], workers=workers):
+        row = {
+            **one.to_dict(),
+            "answered": answered(one),
+            "attack_passed": one.attack_passed,
+            "twin_passed": one.twin_passed,
+        }
+        rows.add("attacks", one.attack.name, row)
+    judged = [rows.of("attacks")[attack.name] for attack in attacks]
     summary = {
-        "attacks_total": len(results),
-        "attacks_answered": sum(answered(one) for one in results),
-        "attacks_as_expected": sum(one.attack_passed for one in results),
-        "twins_accepted": sum(one.twin_passed for one in results),
+        "attacks_total": len(judged),
+        "attacks_answered": sum(row["answered"] for row in judged),
+        "attacks_as_expected": sum(row["attack_passed"] for row in judged),
+        "twins_accepted": sum(row["twin_passed"] for row in judged),
     }
     return {
         "summary": summary,
-        "failed": min(summary.values()) < len(results),
-        "attacks": [{**one.to_dict(), "answered": answered(one)} for one in results],
+        "failed": min(summary.values()) < len(judged),
+        "attacks": judged,
     }

@@ -5,6 +5,9 @@
 Judges the honest kernels and the cheats of tests/gpu, compares replays with direct runs bit by bit,
 and measures tracing, contexts, sweeps and hygiene. Writes replay.json to the folder of --out. Ends
 with 1 when an honest kernel was refused, a replay differed, or a cheat was not answered.
+
+With --rows, what was judged is kept in that file as it comes, and a run that was cut off goes on
+from there.
 """
 
 from __future__ import annotations
@@ -28,9 +31,10 @@ import ouroboros
 import throughput
 import torch
 from ouroboros._ouroboros import cuda_devices
+from rows import Rows
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS: dict[str, Callable[[int], dict[str, Any]]] = {
+PARTS: dict[str, Callable[[int, Rows], dict[str, Any]]] = {
     "throughput": throughput.measure,
     "honest": honest.measure,
     "baselines": baselines.measure,
@@ -69,16 +73,18 @@ def main() -> int:
     parser.add_argument("--commit", default="", help="what is measured")
     parser.add_argument("--workers", type=int, default=8, help="candidates that are traced at once")
     parser.add_argument("--only", default=",".join(PARTS), help="parts, with commas")
+    parser.add_argument("--rows", type=Path, help="file of rows to go on from")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
 
+    rows = Rows(options.rows, options.commit)
     record = provenance(options.commit)
     summary: dict[str, Any] = {}
     failed = False
     for name in options.only.split(","):
         started = time.monotonic()
         try:
-            part = PARTS[name](options.workers)
+            part = PARTS[name](options.workers, rows)
         except Exception:
             part = {"summary": {}, "failed": True, "error": traceback.format_exc()[-4000:]}
         part["wall_s"] = round(time.monotonic() - started, 2)

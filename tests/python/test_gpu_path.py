@@ -174,6 +174,25 @@ def test_without_a_gpu_cuda_is_compiled_and_not_judged() -> None:
     assert verdict.reward() is None
 
 
+def test_a_case_that_cannot_be_interpreted_did_not_fail() -> None:
+    source = (ROOT / "tests" / "gpu" / "kernels" / "swiglu__row.py").read_text(encoding="utf-8")
+    assert source.count("tl.sigmoid(gate)") == 1
+    sigmoid = (
+        "tl.inline_asm_elementwise('tanh.approx.f32 $0, $1;', '=f,f', [gate / 2], tl.float32, "
+        "True, 1) / 2 + 0.5"
+    )
+    verdict = ouroboros.verify(
+        source.replace("tl.sigmoid(gate)", sigmoid), "swiglu", target="sm_90", dtypes=["float32"]
+    )
+    assert verdict.status is ouroboros.Status.infrastructure_error
+    assert "inline_asm" in verdict.findings[0].evidence
+    # Without elements nothing is launched, and that is right.
+    empty = [case for case in verdict.correctness.cases if 0 in case.axes.values()]
+    assert {case.status for case in empty} <= {"passed"}
+    judged = [case.status for case in verdict.correctness.cases if case not in empty]
+    assert set(judged) == {"not_run"}
+
+
 def test_without_a_gpu_triton_is_interpreted_and_says_so() -> None:
     kernel = ROOT / "tests" / "gpu" / "kernels" / "swiglu__row.py"
     verdict = ouroboros.verify(kernel, "swiglu", target="sm_90", dtypes=["float32"])

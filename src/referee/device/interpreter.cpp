@@ -60,14 +60,14 @@ struct Judged {
 Judged judge_one(const Problem& problem, const judge::Case& one, TraceResult& result) {
   Judged judged;
   const auto fail = [&](Status status, const std::string& kind, const std::string& text) {
-    judged.result.status = "failed";
+    // What the interpreter does not know is no fault of the candidate's: such a case was not judged.
+    judged.result.status = status == Status::infrastructure_error ? "not_run" : "failed";
     judged.result.message = text;
     const auto* severity = status == Status::rejected ? "cheat" : "error";
     judged.fault = Misconduct{status, {kind, severity, "sweep", text}};
   };
   if (result.refusal) {
     const auto& [kind, op, message, traceback] = *result.refusal;
-    // What the interpreter does not know is no fault of the candidate's.
     fail(kind == "timeout"       ? Status::timeout
          : kind == "unsupported" ? Status::infrastructure_error
          : kind == "other_image" ? Status::rejected

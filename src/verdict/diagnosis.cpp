@@ -66,8 +66,9 @@ const std::array<FamilyRule, 5>& family_rules() {
        "before exponentials, and keep sums in float32 or wider."},
       {Trait::offset,
        {Trait::equal},
-       "only values with a large mean and a small spread fail: E[x^2] - E[x]^2 cancels. Compute "
-       "the mean first, then the mean of squared differences."},
+       "only values with a large mean and a small spread fail: a small difference of large numbers "
+       "is lost. In a variance E[x^2] - E[x]^2 cancels: compute the mean first, then the mean of "
+       "squared differences. Elsewhere keep sums and products in float32 or wider."},
       {Trait::tiny,
        {Trait::equal},
        "only tiny values fail: eps is missing, has the wrong value, or stands on the wrong side of "

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from kept_rows import KeptRows
 from ouroboros.selftest import AttackResult, load_gpu_attacks, run_attacks
-from rows import Rows
 
 
 def answered(result: AttackResult) -> bool:
@@ -15,7 +15,7 @@ def answered(result: AttackResult) -> bool:
     return status.is_candidate_fault or status.value in result.attack.statuses
 
 
-def measure(workers: int, rows: Rows) -> dict[str, Any]:
+def measure(workers: int, rows: KeptRows) -> dict[str, Any]:
     """Judges every attack and every twin."""
     stride = int(os.environ.get("OUROBOROS_EVIDENCE_STRIDE", "1"))
     attacks = load_gpu_attacks(on_gpu=True)[::stride]

@@ -10,12 +10,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from rows import Rows
+from kept_rows import KeptRows
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def measure(_: int, __: Rows) -> dict[str, Any]:
+def measure(_: int, __: KeptRows) -> dict[str, Any]:
     """Runs tests/gpu/test_live_trace.py, which does the comparing, and takes its counts."""
     with tempfile.TemporaryDirectory() as folder:
         counts = Path(folder) / "counts.json"

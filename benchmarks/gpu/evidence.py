@@ -30,11 +30,11 @@ import honest
 import ouroboros
 import throughput
 import torch
+from kept_rows import KeptRows
 from ouroboros._ouroboros import cuda_devices
-from rows import Rows
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS: dict[str, Callable[[int, Rows], dict[str, Any]]] = {
+PARTS: dict[str, Callable[[int, KeptRows], dict[str, Any]]] = {
     "throughput": throughput.measure,
     "honest": honest.measure,
     "baselines": baselines.measure,
@@ -77,7 +77,7 @@ def main() -> int:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
 
-    rows = Rows(options.rows, options.commit)
+    rows = KeptRows(options.rows, options.commit)
     record = provenance(options.commit)
     summary: dict[str, Any] = {}
     failed = False

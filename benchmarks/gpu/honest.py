@@ -12,9 +12,9 @@ from typing import Any
 
 import ouroboros
 import torch
+from kept_rows import KeptRows
 from ouroboros._ouroboros import PlanRunner, cuda_devices
 from ouroboros.trace.command import make_tracer
-from rows import Rows
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/gpu"))
@@ -27,7 +27,7 @@ DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.
 SHAPES = ((512, 1024), (37, 1000))
 
 
-def measure(workers: int, rows: Rows) -> dict[str, Any]:
+def measure(workers: int, rows: KeptRows) -> dict[str, Any]:
     """Judges all kernels and compares the Triton ones with direct runs."""
     paths = kernels()[:: int(os.environ.get("OUROBOROS_EVIDENCE_STRIDE", "1"))]
     referee = ouroboros.Referee(until="sweep")

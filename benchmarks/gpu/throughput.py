@@ -10,9 +10,9 @@ from typing import Any
 
 import ouroboros
 import torch
+from kept_rows import KeptRows
 from ouroboros._ouroboros import PlanRunner, cuda_devices
 from ouroboros.trace.command import make_tracer
-from rows import Rows
 
 ROOT = Path(__file__).resolve().parents[2]
 ROW_KERNEL = ROOT / "tests/gpu/kernels/rmsnorm__row.py"
@@ -22,7 +22,7 @@ CLEANINGS = 9
 SWEEPS = 5
 
 
-def measure(_: int, __: Rows) -> dict[str, Any]:
+def measure(_: int, __: KeptRows) -> dict[str, Any]:
     """Measures on an otherwise idle machine."""
     traces = dry_traces()
     contexts = context_starts(traces.pop("plan"))

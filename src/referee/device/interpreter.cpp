@@ -60,7 +60,7 @@ struct Judged {
 Judged judge_one(const Problem& problem, const judge::Case& one, TraceResult& result) {
   Judged judged;
   const auto fail = [&](Status status, const std::string& kind, const std::string& text) {
-    // What the interpreter does not know is no fault of the candidate's: such a case was not judged.
+    // What the interpreter does not know is no fault of the candidate's: the case was not judged.
     judged.result.status = status == Status::infrastructure_error ? "not_run" : "failed";
     judged.result.message = text;
     const auto* severity = status == Status::rejected ? "cheat" : "error";

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 
-class Rows:
+class KeptRows:
     """A file with one JSON line for each row: what was measured, and for which commit.
 
     Args:

@@ -140,6 +140,7 @@ struct GateResult {
   bool passed = false;
   std::string baseline;
   int runs = 0;
+  int runs_void = 0;          ///< Processes that were replaced: the machine did not hold still.
   timing::Interval speedup;   ///< Geometric mean over processes with its interval.
   double safe_speedup = 0.0;  ///< The interval's bad end.
   double aa_spread = 0.0;

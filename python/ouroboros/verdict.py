@@ -495,6 +495,8 @@ class GateResult(_Record):
     """Standard deviation between processes, as a log-ratio."""
     reasons: tuple[str, ...]
     """Why it did not pass."""
+    runs_void: int = 0
+    """Processes that were replaced, because the machine did not hold still while they ran."""
 
 
 class Finding(_Record):

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "ouroboros/error.hpp"
 #include "referee/comparison.hpp"
 #include "referee/recording.hpp"
 #include "referee/stages.hpp"
@@ -15,6 +16,10 @@ namespace {
 /// (docs/timing.md), for which kernels of some microseconds need many.
 constexpr int most_blocks = 256;
 constexpr std::uint64_t gate_purpose = 100;
+
+/// So many processes may be replaced because the machine did not hold still while they ran. Which
+/// ones are is decided without looking at the ratio, so that it favours nobody.
+constexpr int most_void = 1;
 
 /// What a fresh pair of processes measured: the candidate, a copy of it and the baseline.
 struct Process {
@@ -70,7 +75,8 @@ timing::GateRun run_of(const Process& process, bool first_only, double trim) {
 }
 
 /// Runs the candidate against a baseline, and against its own copy, in one fresh pair of processes.
-/// Empty when the candidate misbehaved. `trace`: the file that its blocks are left in.
+/// Empty when the candidate misbehaved. `trace`: the file that its blocks are left in. Throws
+/// `Error{unstable}` where the machine does not hold still.
 std::optional<Process> measured(Race& race, std::size_t baseline_index, const std::string& trace,
                                 const Options& options) {
   Process process;
@@ -94,7 +100,7 @@ std::optional<Process> measured(Race& race, std::size_t baseline_index, const st
     return std::nullopt;
   }
   recording.keep(trace);
-  static_cast<void>(recording.may_be_judged());  // Throws where nothing can be measured.
+  static_cast<void>(recording.may_be_judged());  // Throws, as no more blocks may be run.
   process.blocks = recording.blocks();
   process.method = race.method();
   return process;
@@ -122,9 +128,10 @@ GateOutcome gate(const Problem& problem, const Compiled& compiled, std::uint64_t
   if (dtypes.empty() || cells.empty()) {
     return outcome;
   }
-  outcome.record.ran = true;
+  auto& record = outcome.record;
+  record.ran = true;
   std::vector<Process> processes;
-  for (int k = 0; k < options.gate.runs; ++k) {
+  for (int k = 0; k < options.gate.runs + record.runs_void; ++k) {
     check_cancelled(options);
     const auto run_seed = derive_seed(seed, gate_purpose + static_cast<std::uint64_t>(k));
     const judge::CaseSpec spec{k, dtypes.front(), cells.front(), "normal", run_seed};
@@ -133,12 +140,19 @@ GateOutcome gate(const Problem& problem, const Compiled& compiled, std::uint64_t
     const auto race = make_race(problem, compiled, spec, run_seed, options, Context::fresh);
     const auto baseline = choose_baseline(race->baselines());
     if (!baseline) {
-      outcome.record.reasons.emplace_back("no baseline can run here");
+      record.reasons.emplace_back("no baseline can run here");
       return outcome;
     }
-    outcome.record.baseline = race->baselines()[*baseline].name;
+    record.baseline = race->baselines()[*baseline].name;
     const auto trace = fmt::format("gate{}-{:016x}.json", k, run_seed);
-    auto process = measured(*race, *baseline, trace, options);
+    std::optional<Process> process;
+    try {
+      process = measured(*race, *baseline, trace, options);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unstable || record.runs_void == most_void) throw;
+      ++record.runs_void;
+      continue;
+    }
     if (!process) {
       outcome.failure = race->failure()->status;
       outcome.findings.push_back(race->failure()->finding);
@@ -153,7 +167,6 @@ GateOutcome gate(const Problem& problem, const Compiled& compiled, std::uint64_t
     runs.push_back(run_of(process, first_only, options.timing.trim));
   }
   const auto gate = timing::gate(runs, options.gate);
-  auto& record = outcome.record;
   record.passed = gate.passed;
   record.runs = static_cast<int>(runs.size());
   record.speedup = {gate.speedup, gate.safe_speedup, std::exp(-gate.log_ratio.low)};

@@ -201,6 +201,7 @@ void fields(Visit&& visit, Record& record) {
   visit("passed", record.passed);
   visit("baseline", record.baseline);
   visit("runs", record.runs);
+  visit("runs_void", record.runs_void, added);
   visit("speedup", record.speedup);
   visit("safe_speedup", record.safe_speedup);
   visit("aa_spread", record.aa_spread);

@@ -84,7 +84,8 @@ enum class Manner : std::uint32_t {
   jolted,
   fleeting,
   uneven,
-  keep
+  keep,
+  moody
 };
 
 PlanImage image() {
@@ -350,6 +351,34 @@ TEST_CASE("the gate's processes differ in where their memory lies", "[referee]")
     CHECK(blocks_in(entry.path()).size() >= 256);
   }
   CHECK(runs == 2);
+}
+
+TEST_CASE("a process of the gate in which the machine does not hold still is replaced, once",
+          "[referee]") {
+  const CacheFolder folder;
+  // The inputs, and so the seed, say in which processes the machine does not.
+  const auto judged = [](std::uint64_t seed) {
+    auto options = through_gate();
+    options.seed = seed;
+    // Other limits want another executor: one that has met nothing.
+    options.limits.replay_seconds = 20 + static_cast<double>(seed);
+    return Referee(options).compare(doubling(), plans("a", Manner::moody, 1, 99'000),
+                                    plans("b", Manner::honest, 1, 109'000));
+  };
+  const auto in_one = judged(4);
+  INFO(in_one.to_json(1));
+  REQUIRE(in_one.status == Status::ok);
+  CHECK(in_one.gate.passed);
+  CHECK(in_one.gate.runs == 2);
+  CHECK(in_one.gate.runs_void == 1);
+  CHECK(in_one.gate.speedup.estimate == Approx(1.1).epsilon(0.01));
+
+  const auto in_more = judged(5);
+  INFO(in_more.to_json(1));
+  CHECK(in_more.status == Status::infrastructure_error);
+  CHECK_FALSE(in_more.gate.passed);
+  CHECK(in_more.timing.cells.size() == 1);  // Timing had ended by then, and stands.
+  CHECK(in_more.findings.at(0).kind == "unstable");
 }
 
 TEST_CASE("on a GPU that others fill there are fewer sets, and a verdict", "[referee]") {

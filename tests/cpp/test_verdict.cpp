@@ -228,6 +228,7 @@ Verdict sample() {
   verdict.gate.passed = true;
   verdict.gate.baseline = "eager";
   verdict.gate.runs = 5;
+  verdict.gate.runs_void = 1;
   verdict.gate.speedup = {1.98, 1.91, 2.05};
   verdict.gate.safe_speedup = 1.91;
   verdict.gate.aa_spread = 0.001;

@@ -337,6 +337,12 @@ void jolted(const Launch& launch) {
   device.traffic = ++device.since_spun < runs && device.since_spun % 5 == 0 ? 50.0 : 0.0;
 }
 
+/// The same as `crowded`, in processes alone in which the first input that it meets is negative.
+void moody(const Launch& launch) {
+  static const bool in_a_mood = launch.floats(0)[0] < 0;
+  in_a_mood ? crowded(launch) : scale(launch);
+}
+
 /// What `keep_on_stack` left in its local memory; and how much a thread of it has there.
 std::optional<float> left;
 constexpr int left_bytes = 72;
@@ -384,7 +390,7 @@ void uneven(const Launch& launch) {
 /// As the audit wants kernels that a cubin has, this one has several manners: its last parameter.
 void scale_in_a_manner(const Launch& launch) {
   constexpr void (*manners[])(const Launch&) = {scale,   lazy,   straggle, trap,   quick, wobble,
-                                                crowded, jolted, fleeting, uneven, keep};
+                                                crowded, jolted, fleeting, uneven, keep,  moody};
   const auto manner = manners[launch.get<std::uint32_t>(20)];
   manner(launch);
   if (manner != fleeting) just_met.reset();

@@ -259,6 +259,7 @@ Frame frame_of(const TraceRequest& request, const Limits& limits) {
                     {"request", std::move(body)},
                     {"limits",
                      {{"seconds", seconds_of(request, limits)},
+                      {"waiting_seconds", waiting_share * seconds_of(request, limits)},
                       {"memory_mib", limits.compile_memory_mib},
                       {"processes", limits.compile_processes},
                       {"file_mib", limits.image_mib},

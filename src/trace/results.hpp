@@ -7,7 +7,11 @@
 
 namespace ouroboros::trace {
 
-/// How long a request may take.
+/// So many times its own time a request gets at most for what it waits for a processor: a machine
+/// that is busy with others is no fault of the candidate's.
+inline constexpr double waiting_share = 2.0;
+
+/// How long a request may take, without what it waits for a processor.
 [[nodiscard]] double seconds_of(const TraceRequest& request, const Limits& limits);
 
 /// What a zygote is told of `request`, without an id.

@@ -111,7 +111,8 @@ class Tracer::Impl {
     const Place place(door_, options_.cancelled);
     const auto frame = trace::frame_of(request, options_.limits);
     return twice([&](trace::Zygote& zygote) {
-      auto reply = zygote.call(frame, trace::seconds_of(request, options_.limits));
+      const double seconds = trace::seconds_of(request, options_.limits);
+      auto reply = zygote.call(frame, (1 + trace::waiting_share) * seconds);
       return trace::results_of(std::move(reply), request, zygote.isolation());
     });
   }

@@ -32,7 +32,8 @@ class Zygote {
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;
 
-  /// Sends one request and waits for its reply. `seconds` is what the zygote grants the request.
+  /// Sends one request and waits for its reply. `seconds` is what the zygote grants the request
+  /// at most.
   /// Throws `Lost` and `Error{cancelled}`.
   Frame call(const Frame& request, double seconds);
 

@@ -198,6 +198,43 @@ def test_a_candidate_that_is_killed_every_time_has_crashed(zygote):
     assert zygote.requests() == []
 
 
+@pytest.fixture
+def crowded():
+    """A processor for which three other processes compete, by its number."""
+    if len(Path("/proc/self/schedstat").read_text().split()) != 3:
+        pytest.skip("this kernel does not count what processes wait for a processor")
+    processor = min(os.sched_getaffinity(0))
+    hog = f"import os\nos.sched_setaffinity(0, {{{processor}}})\nwhile True: pass"
+    with contextlib.ExitStack() as hogs:
+        for _ in range(3):
+            hogs.callback(subprocess.Popen([sys.executable, "-c", hog]).kill)
+        yield processor
+
+
+def _works(processor):
+    return _stub(
+        f"os.sched_setaffinity(0, {{{processor}}})\n"
+        "while time.process_time() < 0.8: pass\nsaid = 'well'"
+    )
+
+
+def test_what_a_candidate_waits_for_a_processor_is_not_its_own_time(crowded):
+    with _client(operation="stub:trace") as client:
+        reply = client.call(_works(crowded), {"seconds": 1.2, "waiting_seconds": 60})
+        assert _said(reply) == "well"
+        # There is an end to that.
+        document, _ = client.call(_works(crowded), {"seconds": 1.2, "waiting_seconds": 0.01})
+        assert document["failure"] == "timeout"
+
+
+def test_a_candidate_that_sleeps_waits_for_nothing(crowded):
+    with _client(operation="stub:trace") as client:
+        sleeps = f"os.sched_setaffinity(0, {{{crowded}}})\ntime.sleep(60)"
+        document, _ = client.call(_stub(sleeps), {"seconds": 0.5, "waiting_seconds": 60})
+        assert document["failure"] == "timeout"
+        assert document["wall_seconds"] < 30
+
+
 def test_a_reply_is_not_delayed_by_other_requests(zygote):
     slow = zygote.send("import time\ntime.sleep(1)\n")
     start = time.monotonic()

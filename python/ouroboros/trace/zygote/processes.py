@@ -13,7 +13,7 @@ import signal
 from collections.abc import Container
 from pathlib import Path
 
-__all__ = ["descendants", "kill_descendants", "own_memory", "resident_bytes"]
+__all__ = ["descendants", "kill_descendants", "own_memory", "resident_bytes", "waited_ns"]
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _PROC = Path("/proc")
@@ -53,6 +53,19 @@ def resident_bytes(process: int | str) -> int:
         return int((_PROC / str(process) / "statm").read_text().split()[1]) * _PAGE
     except (OSError, IndexError):
         return 0
+
+
+def waited_ns(process: int | str) -> dict[str, int]:
+    """Returns how long each thread of a process has waited, ready to run, for a processor.
+
+    By the threads' ids; empty when it has ended, or where the kernel does not count this. From
+    `schedstat`: https://docs.kernel.org/scheduler/sched-stats.html.
+    """
+    waited: dict[str, int] = {}
+    with contextlib.suppress(OSError, IndexError):
+        for task in (_PROC / str(process) / "task").iterdir():
+            waited[task.name] = int((task / "schedstat").read_text().split()[1])
+    return waited
 
 
 def own_memory() -> tuple[int, int]:

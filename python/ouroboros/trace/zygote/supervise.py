@@ -78,6 +78,9 @@ class _Supervisor:
         self._received = 0
         self._log = bytearray()
         self._start = time.monotonic()
+        self._looked_at = self._start
+        self._waited = 0.0
+        self._waited_ns: dict[str, int] = {}
         self._result, result_end = os.pipe()
         self._output, output_end = os.pipe()
         supervisor = os.getpid()
@@ -136,7 +139,6 @@ class _Supervisor:
 
     def _watch(self) -> None:
         """Returns when there is an outcome, or when the child has ended without one."""
-        deadline = self._start + self._job.limits.seconds
         ended = os.pidfd_open(self._child)
         poll = select.poll()
         for descriptor in (self._result, self._output, self._channel, ended):
@@ -144,9 +146,13 @@ class _Supervisor:
         look_at = self._start + _WATCH_SECONDS
         while self._outcome is None:
             now = time.monotonic()
+            waited = min(self._waited, self._job.limits.waiting_seconds)
+            deadline = self._start + self._job.limits.seconds + waited
             if now >= deadline:
+                besides = f", besides {waited:.0f} of waiting for a processor"
                 self._fail("timeout", f"the candidate was stopped after "
-                           f"{self._job.limits.seconds:g} seconds")  # fmt: skip
+                           f"{self._job.limits.seconds:g} seconds"
+                           f"{besides if waited >= 0.5 else ''}")  # fmt: skip
                 break
             if now >= look_at:
                 self._look()
@@ -231,11 +237,26 @@ class _Supervisor:
             self._fail("crashed", f"the candidate had more than {limits.processes} processes at "
                        "once")  # fmt: skip
             return
+        self._count_waiting(below)
         base = self._job.base_resident
         used = sum(max(0, processes.resident_bytes(process) - base) for process in below)
         if used > limits.memory_mib * MIB:
             self._fail("out_of_memory", f"the candidate held more than {limits.memory_mib} MiB of "
                        "memory")  # fmt: skip
+
+    def _count_waiting(self, below: list[int]) -> None:
+        """Adds what the tree has waited for a processor since the last look.
+
+        That is what the machine took, not the candidate: others compute on it. Of threads side by
+        side the one that waited longest counts; what ended between two looks does not.
+        """
+        now = time.monotonic()
+        known, self._waited_ns = self._waited_ns, {}
+        for process in below:
+            self._waited_ns |= processes.waited_ns(process)
+        longest = max((at - known.get(task, 0) for task, at in self._waited_ns.items()), default=0)
+        self._waited += min(longest * 1e-9, now - self._looked_at)
+        self._looked_at = now
 
     def _end_tree(self) -> int:
         """Ends the child and all its descendants; returns the child's wait status."""

@@ -29,9 +29,11 @@ PlanImage image(const std::string& name) {
   return {std::move(bytes), std::move(digest)};
 }
 
+constexpr std::uint32_t wobble = 5;  ///< A manner of the fake driver's: right, but not to the bit.
+
 /// kernel(from, to, count), with the parameters that its cubin declares.
 KernelLaunch kernel(std::uint32_t module, const char* function, std::uint32_t from,
-                    std::uint32_t to, std::int64_t count) {
+                    std::uint32_t to, std::int64_t count, std::uint32_t manner = 0) {
   KernelLaunch launch;
   launch.module = module;
   launch.function = function;
@@ -41,6 +43,7 @@ KernelLaunch kernel(std::uint32_t module, const char* function, std::uint32_t fr
   if (launch.function == "scale") {  // Of this one's four the fake driver's kernel takes three.
     launch.fields.push_back({20, 4});
     launch.parameters.resize(24);
+    std::memcpy(launch.parameters.data() + 20, &manner, sizeof manner);
   }
   const auto elements = static_cast<std::uint32_t>(count);
   std::memcpy(launch.parameters.data() + 16, &elements, sizeof elements);
@@ -53,6 +56,7 @@ enum class Work {
   library,  ///< The candidate's kernel is overwritten by the library's.
   both,     ///< The library's is overwritten by the candidate's.
   own,      ///< There is no library's.
+  touched,  ///< The candidate's does the library's work again, but not to the bit.
 };
 
 class Plans final : public referee::PlanSource {
@@ -68,11 +72,15 @@ class Plans final : public referee::PlanSource {
       plan.target = "sm_90";
       plan.buffers = referee::device::signature_of(request.buffers);
       plan.images = {image("cuda13_sm_90.cubin"), image("globals.cubin")};
-      const bool first_is_library = work_ == Work::library;
-      plan.modules = {{first_is_library ? ModuleOrigin::library : ModuleOrigin::candidate, 0},
+      const bool scale_is_library = work_ == Work::library || work_ == Work::touched;
+      plan.modules = {{scale_is_library ? ModuleOrigin::library : ModuleOrigin::candidate, 0},
                       {work_ == Work::both ? ModuleOrigin::library : ModuleOrigin::candidate, 1}};
       const auto count = static_cast<std::int64_t>(plan.buffers[0].bytes / 4);
       plan.launches = {kernel(1, "remember", 0, 1, count), kernel(0, "scale", 0, 1, count)};
+      if (work_ == Work::touched) {
+        plan.modules.push_back({ModuleOrigin::candidate, 0});
+        plan.launches.emplace_back(kernel(2, "scale", 0, 1, count, wobble));
+      }
       all.push_back({{plan}, {}});
     }
     return all;
@@ -123,6 +131,13 @@ TEST_CASE("a kernel that a library's overwrites is a decoy", "[referee]") {
   CHECK(kinds(outcome) == Kinds{"decoy_kernel:cheat"});
   CHECK(outcome.failure == Status::rejected);
   CHECK_THAT(outcome.findings.at(0).evidence, ContainsSubstring("(remember)"));
+}
+
+TEST_CASE("a kernel that changes a bit of what a library computed is a decoy", "[referee]") {
+  const auto outcome = swept(Work::touched, LibraryKernels::allow);
+  CHECK(outcome.failure == Status::rejected);
+  REQUIRE_FALSE(outcome.findings.empty());
+  CHECK(kinds(outcome).back() == "decoy_kernel:cheat");
 }
 
 TEST_CASE("where libraries are only reported, so is a decoy", "[referee]") {

@@ -9,9 +9,9 @@
 namespace ouroboros::referee::device {
 
 /// Whether the candidate's own kernels are there for show: plans with a library's kernels are
-/// replayed without the candidate's, and what is left computes the same, to the last bit, in every
-/// case. `plans[i]` computes `cases[i]`. Nothing where it does not, or where there is no library's
-/// kernel, or none of the candidate's.
+/// replayed without the candidate's, and what is left is right in every case. `plans[i]` computes
+/// `cases[i]`. Nothing where it does not, or where there is no library's kernel, or none of the
+/// candidate's.
 [[nodiscard]] std::optional<Finding> find_decoys(const Problem& problem,
                                                  const std::vector<judge::Case>& cases,
                                                  const std::vector<LaunchPlan>& plans,

@@ -195,10 +195,11 @@ std::vector<AxisValues> long_shapes(const Problem& problem, std::uint64_t seed) 
 
 /// Sums of narrow integers grow past what other types hold only where they are long: every axis is.
 std::vector<AxisValues> whole_sums(const Problem& problem, std::uint64_t seed) {
+  const auto is_narrow = [](DType dtype) { return dtype == DType::int8 || dtype == DType::uint8; };
+  const bool for_some = std::any_of(problem.dtypes.begin(), problem.dtypes.end(), is_narrow);
   const bool narrow =
-      std::any_of(problem.inputs.begin(), problem.inputs.end(), [](const Input& input) {
-        return input.values == Values::real &&
-               (input.dtype == DType::int8 || input.dtype == DType::uint8);
+      std::any_of(problem.inputs.begin(), problem.inputs.end(), [&](const Input& input) {
+        return input.values == Values::real && (input.dtype ? is_narrow(*input.dtype) : for_some);
       });
   std::vector<AxisValues> shapes;
   if (!narrow) return shapes;

@@ -25,9 +25,6 @@ constexpr double lost = 0x1p-6;
 constexpr double largest = 0x1p-6;
 constexpr double smallest = 0x1p-10;
 
-/// Four roundings, over 32.
-constexpr double few_roundings = 0x1p-3;
-
 /// Of scores: what masks them is larger, and nobody's maximum.
 constexpr double largest_score = 0x1p16;
 
@@ -83,7 +80,9 @@ std::optional<at::Tensor> size_of_complement(std::string_view name,
   return std::nullopt;
 }
 
-double lost_by_oracle(DType dtype) noexcept { return dtype == DType::float64 ? 0x1p-4 : 0x1p-31; }
+double lost_in_differences(DType dtype) noexcept {
+  return dtype == DType::float64 ? 0x1p-4 : few_roundings;
+}
 
 std::optional<at::Tensor> size_of_difference(std::string_view name,
                                              const c10::FunctionSchema& schema,
@@ -108,7 +107,7 @@ std::optional<at::Tensor> size_of_difference(std::string_view name,
 
 std::optional<at::Tensor> size_of_shift(std::string_view name, const c10::FunctionSchema& schema,
                                         const torch::jit::Stack& stack) {
-  if (name != "softmax" && name != "log_softmax") return std::nullopt;
+  if (!is_one_of(name, {"softmax", "log_softmax", "_safe_softmax"})) return std::nullopt;
   const auto* x = argument("self", schema, stack);
   const auto* dim = argument("dim", schema, stack);
   if (x == nullptr || !x->isTensor() || dim == nullptr || !dim->isInt()) return std::nullopt;

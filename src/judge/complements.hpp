@@ -10,6 +10,9 @@
 
 namespace ouroboros::judge {
 
+/// Four roundings, over the thirty-two that a move of 2^-30 stands for: see Tolerance.
+inline constexpr double few_roundings = 0x1p-3;
+
 /// Small constants are often written as 1 - c (the rate of a moving average, say), which float32
 /// knows to 2^-25 only, whatever is left. Where an operator multiplies by such a constant: how
 /// large what it multiplies is, in units in which a move of the result by 2^-30, times thirty-two
@@ -20,12 +23,13 @@ namespace ouroboros::judge {
                                                            const c10::FunctionSchema& schema,
                                                            const torch::jit::Stack& stack);
 
-/// Eight roundings of float64 in the same units; two for problems in float64, where thirty-two
-/// roundings of float64 are meant, and grow with what is added up.
-[[nodiscard]] double lost_by_oracle(DType dtype) noexcept;
+/// Four roundings of float32 in the same units; two of float64 for problems in float64, where they
+/// grow with what is added up.
+[[nodiscard]] double lost_in_differences(DType dtype) noexcept;
 
-/// Where the oracle takes nearly equal numbers from one another, how large these are: of `add`,
-/// `sub` and `rsub` the larger term, of `layer_norm` the row. Empty for all others.
+/// Where nearly equal numbers are taken from one another, how large these are, of which what
+/// computed them has lost some roundings: of `add`, `sub` and `rsub` the larger term, of
+/// `layer_norm` the row. Empty for all others.
 [[nodiscard]] std::optional<at::Tensor> size_of_difference(std::string_view name,
                                                            const c10::FunctionSchema& schema,
                                                            const torch::jit::Stack& stack);

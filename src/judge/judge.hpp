@@ -135,18 +135,20 @@ OUROBOROS_API void draw_inputs(const Problem& problem, const CaseSpec& spec, con
 struct Loops {
   int order = 0;     ///< Of the terms: one of `judge::orders`.
   bool any = false;  ///< Something was added up.
-  bool all = true;   ///< It is known how everything was that may have been.
+  bool all = true;   ///< It is known how everything was that may have been, or of how many terms.
+  std::int64_t terms = 1;  ///< Of the longest sum of which only the number of terms is known.
 };
 
 /// What else happens inside a promoted reference, to learn what may happen inside a kernel.
 struct Inside {
   /// By so much, times 3/4 to 5/4 and up or down at random, results move of operators that are
-  /// commonly written as one number less another near it: log(1 + exp(x)), exp(x) - 1. So do whole
-  /// terms of sums that float32 does not add up exactly.
+  /// commonly written as one number less another near it: log(1 + exp(x)), exp(x) - 1. By a share
+  /// of it those do that few compute to the last bit: exponentials, and what is made of constants.
   double step = 0.0;
-  /// Differences move by this share of their larger term and of `step`: what float64 itself loses
-  /// of them. See `lost_by_oracle`.
-  double of_oracle = 0.0;
+  /// By so much whole terms of sums move that float32 does not add up exactly.
+  double large_wholes = 0.0;
+  /// Differences move by this share of their larger term and of `step`. See `lost_in_differences`.
+  double of_differences = 0.0;
   /// What the factors of products of matrices are rounded to, as tensor cores want them. Where
   /// there is a seed, those that this changes are moved by about half a unit in the last place
   /// first: who computes them otherwise rounds otherwise.
@@ -168,7 +170,7 @@ struct Inside {
   /// chosen from what was given, does not move.
   const Tensors* given = nullptr;
   /// Set where something is rounded or compared that was computed from the inputs, or put in an
-  /// order that PyTorch leaves open; needs `given` and `of_oracle`.
+  /// order that PyTorch leaves open; needs `given` and `of_differences`.
   bool* edges = nullptr;
 };
 

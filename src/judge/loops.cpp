@@ -21,6 +21,7 @@
 #include <numeric>
 
 #include "judge/arguments.hpp"
+#include "judge/random.hpp"
 #include "judge/walk.hpp"
 
 namespace ouroboros::judge {
@@ -138,7 +139,7 @@ void add_rows(const T* terms, T* sums, std::int64_t rows, std::int64_t count, Wa
 }
 
 /// The sums of `x` over `dims`, which stay, with an extent of one.
-at::Tensor sums(const at::Tensor& x, const Extents& dims, int order) {
+at::Tensor plain_sums(const at::Tensor& x, const Extents& dims, int order) {
   const auto rows = rows_of(x, dims);
   auto out = at::empty(rows.kept, x.options());
   const auto count = count_of(x, dims);
@@ -151,6 +152,29 @@ at::Tensor sums(const at::Tensor& x, const Extents& dims, int order) {
              count, walk);
   }
   return out;
+}
+
+/// A factor from 1/2 to 1 for each row, by which its terms may be multiplied before they are added
+/// up: whoever normalises afterwards adds other numbers, with roundings of their own. Equal terms
+/// would round alike in any order.
+at::Tensor row_factors(const Extents& kept, const at::TensorOptions& options, int order) {
+  auto factors = at::empty(kept, options.dtype(at::kDouble));
+  auto* values = factors.mutable_data_ptr<double>();
+  const auto key = random::key(0, static_cast<std::uint64_t>(order));
+  for (std::int64_t row = 0; row < factors.numel(); ++row) {
+    const auto bits = random::bits(key, static_cast<std::uint64_t>(row));
+    values[row] = 0.5 + 0.5 * std::ldexp(static_cast<double>(bits >> 11), -53);
+  }
+  return factors.to(options.dtype());
+}
+
+/// The same, but for order 0 of terms that were multiplied by something before.
+at::Tensor sums(const at::Tensor& x, const Extents& dims, int order) {
+  if (order == 0) return plain_sums(x, dims, order);
+  auto kept = x.sizes().vec();
+  for (const auto dim : dims) kept[static_cast<std::size_t>(dim)] = 1;
+  const auto factors = row_factors(kept, x.options(), order);
+  return plain_sums(x * factors, dims, order) / factors;
 }
 
 at::Tensor means(const at::Tensor& x, const Extents& dims, int order) {
@@ -384,7 +408,7 @@ std::optional<at::Tensor> normalisations(std::string_view name, const Given& giv
   const auto weight = given.tensor("weight");
   const auto bias = given.tensor("bias");
   const double eps = given.number("eps", 0.0);
-  if (name == "softmax") {
+  if (is_one_of(name, {"softmax", "_safe_softmax"})) {
     const auto dims = given.dims(x);
     const auto away = x - x.amax(dims, true);
     return away.exp() / exponential_sums(x, away, dims, given.order);
@@ -530,6 +554,9 @@ bool adds_nothing(std::string_view name, const c10::OperatorHandle& op,
                           "prelu",
                           "pixel_shuffle",
                           "pixel_unshuffle",
+                          "upsample_nearest1d",
+                          "upsample_nearest2d",
+                          "upsample_nearest3d",
                           "bucketize",
                           "searchsorted",
                           "outer",

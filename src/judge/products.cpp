@@ -1,9 +1,14 @@
 #include "judge/products.hpp"
 
-#include <ATen/ops/empty.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <optional>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <vector>
 
 #include "judge/arguments.hpp"
 #include "judge/random.hpp"
@@ -13,49 +18,240 @@
 namespace ouroboros::judge {
 namespace {
 
-/// Where the first of two factors stands among the operator's arguments, the second behind it.
-std::optional<std::size_t> place_of_factors(std::string_view name) {
-  if (is_one_of(name, {"mm", "bmm", "mv", "dot"})) return 0;
-  if (is_one_of(name, {"addmm", "baddbmm", "addbmm", "addmv"})) return 1;
-  return std::nullopt;
+using Extents = std::vector<std::int64_t>;
+
+/// Some seconds of a processor's time.
+constexpr std::int64_t most_products = std::int64_t{1} << 31;
+
+/// Tensor cores cut off after four to sixteen terms: eight times what parts of this many lose
+/// is twice as much (Tolerance).
+constexpr std::int64_t part_terms = 32;
+
+/// The float next to `value` towards zero, unless it is one.
+float cut_off(double value) {
+  auto nearest = static_cast<float>(value);
+  if (std::abs(static_cast<double>(nearest)) > std::abs(value)) {
+    nearest = std::bit_cast<float>(std::bit_cast<std::uint32_t>(nearest) - 1);
+  }
+  return nearest;
 }
 
-at::Tensor places_of(Walk walk, std::int64_t count) {
-  auto places = at::empty({count}, at::kLong);
-  auto* next = places.mutable_data_ptr<std::int64_t>();
-  for (std::int64_t i = 0, at = walk.first; i < count; ++i, at = (at + walk.step) % count) {
-    next[i] = at;
+/// A matrix product of row-major (rows, count) and (count, columns), added to zeroes.
+struct Shape {
+  std::int64_t rows, count, columns;
+};
+
+template <typename T>
+void add_products(const T* a, const T* b, T* sums, Shape shape, Walk walk) {
+  for (std::int64_t row = 0; row < shape.rows; ++row, a += shape.count, sums += shape.columns) {
+    for (std::int64_t i = 0, at = walk.first; i < shape.count; ++i) {
+      const T factor = a[at];
+      const T* terms = b + at * shape.columns;
+      for (std::int64_t j = 0; j < shape.columns; ++j) sums[j] += factor * terms[j];
+      at += walk.step;
+      if (at >= shape.count) at -= shape.count;
+    }
   }
-  return places;
+}
+
+void add_parts(const float* a, const float* b, float* sums, Shape shape, Walk walk) {
+  std::vector<double> part(static_cast<std::size_t>(shape.columns));
+  for (std::int64_t row = 0; row < shape.rows; ++row, a += shape.count, sums += shape.columns) {
+    for (std::int64_t i = 0, at = walk.first; i < shape.count;) {
+      std::fill(part.begin(), part.end(), 0.0);
+      for (const auto end = std::min(i + part_terms, shape.count); i < end; ++i) {
+        const double factor = a[at];
+        const float* terms = b + at * shape.columns;
+        for (std::int64_t j = 0; j < shape.columns; ++j) {
+          part[static_cast<std::size_t>(j)] += factor * static_cast<double>(terms[j]);
+        }
+        at += walk.step;
+        if (at >= shape.count) at -= shape.count;
+      }
+      for (std::int64_t j = 0; j < shape.columns; ++j) {
+        sums[j] = cut_off(static_cast<double>(sums[j]) + part[static_cast<std::size_t>(j)]);
+      }
+    }
+  }
 }
 
 at::Tensor off_by_roundings(const at::Tensor& factor, int order) {
-  if (factor.scalar_type() != at::kFloat) return factor;
+  if (order == 0 || factor.scalar_type() != at::kFloat) return factor.contiguous();
   constexpr double rounding = 0x1p-24;
   const auto key = random::key(0, static_cast<std::uint64_t>(order));
   return moved({factor.contiguous()}, rounding, Moves::by_place, key).front().to(at::kFloat);
 }
 
+bool can_be_multiplied(const at::Tensor& x) {
+  return x.defined() && x.is_cpu() && x.dim() > 0 &&
+         (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble);
+}
+
+/// Of matrices, or of as many of them: (batch, rows, count) and (batch, count, columns).
+std::optional<at::Tensor> batches(const at::Tensor& first, const at::Tensor& second, int order) {
+  const Shape shape{first.size(1), first.size(2), second.size(2)};
+  const auto batch = first.size(0);
+  if (second.size(0) != batch || second.size(1) != shape.count ||
+      first.scalar_type() != second.scalar_type()) {
+    return std::nullopt;
+  }
+  const double products = static_cast<double>(batch) * static_cast<double>(shape.rows) *
+                          static_cast<double>(shape.count) * static_cast<double>(shape.columns);
+  if (products > static_cast<double>(most_products)) return std::nullopt;
+  const auto a = off_by_roundings(first, order);
+  const auto b = second.contiguous();
+  auto out = at::zeros({batch, shape.rows, shape.columns}, first.options());
+  const auto walk = walk_of(order, shape.count);
+  const auto each = [&]<typename T>(auto&& add, T) {
+    for (std::int64_t one = 0; one < batch; ++one) {
+      add(a.const_data_ptr<T>() + one * shape.rows * shape.count,
+          b.const_data_ptr<T>() + one * shape.count * shape.columns,
+          out.mutable_data_ptr<T>() + one * shape.rows * shape.columns, shape, walk);
+    }
+  };
+  if (first.scalar_type() == at::kDouble) {
+    each(add_products<double>, 0.0);
+  } else {
+    each(order % 2 == 0 ? add_products<float> : add_parts, 0.0F);
+  }
+  return out;
+}
+
+std::optional<at::Tensor> product(const at::Tensor& first, const at::Tensor& second, int order) {
+  if (!can_be_multiplied(first) || !can_be_multiplied(second)) return std::nullopt;
+  if (first.dim() == 3 && second.dim() == 3) return batches(first, second, order);
+  if (first.dim() > 2 || second.dim() > 2) return std::nullopt;
+  const auto left = first.dim() == 1 ? first.unsqueeze(0) : first;
+  const auto right = second.dim() == 1 ? second.unsqueeze(1) : second;
+  auto made = batches(left.unsqueeze(0), right.unsqueeze(0), order);
+  if (!made) return std::nullopt;
+  Extents shape;
+  if (first.dim() == 2) shape.push_back(first.size(0));
+  if (second.dim() == 2) shape.push_back(second.size(1));
+  return made->view(shape);
+}
+
+class Arguments {
+ public:
+  Arguments(const c10::FunctionSchema& schema, const torch::jit::Stack& stack)
+      : schema_(schema), stack_(stack) {}
+
+  [[nodiscard]] at::Tensor tensor(std::string_view name) const {
+    const auto* found = argument(name, schema_, stack_);
+    return found != nullptr && found->isTensor() ? found->toTensor() : at::Tensor();
+  }
+  [[nodiscard]] double number(std::string_view name) const {
+    const auto* found = argument(name, schema_, stack_);
+    return found != nullptr && found->isScalar() ? found->toScalar().toDouble() : 1.0;
+  }
+  [[nodiscard]] std::int64_t whole(std::string_view name) const {
+    const auto* found = argument(name, schema_, stack_);
+    return found != nullptr && found->isInt() ? found->toInt() : 1;
+  }
+  [[nodiscard]] bool flag(std::string_view name) const {
+    const auto* found = argument(name, schema_, stack_);
+    return found != nullptr && found->isBool() && found->toBool();
+  }
+  /// For each of the dimensions along which a convolution moves.
+  [[nodiscard]] Extents extents(std::string_view name, std::size_t count) const {
+    const auto* found = argument(name, schema_, stack_);
+    auto all = found != nullptr && found->isIntList() ? found->toIntVector() : Extents();
+    if (all.size() == 1) all.resize(count, all.front());
+    return all;
+  }
+
+ private:
+  const c10::FunctionSchema& schema_;
+  const torch::jit::Stack& stack_;
+};
+
+/// A convolution as a product: each window is a row, each channel of the result a column.
+std::optional<at::Tensor> convolution(const Arguments& given, int order) {
+  const auto input = given.tensor("input");
+  const auto weight = given.tensor("weight");
+  const auto bias = given.tensor("bias");
+  if (!can_be_multiplied(input) || !can_be_multiplied(weight) || input.dim() != weight.dim() ||
+      input.dim() < 3 || given.flag("transposed")) {
+    return std::nullopt;
+  }
+  const auto moving = static_cast<std::size_t>(input.dim() - 2);
+  const auto stride = given.extents("stride", moving);
+  const auto padding = given.extents("padding", moving);
+  const auto dilation = given.extents("dilation", moving);
+  const auto groups = given.whole("groups");
+  const auto channels = input.size(1);
+  if (stride.size() != moving || padding.size() != moving || dilation.size() != moving ||
+      groups < 1 || channels != weight.size(1) * groups || weight.size(0) % groups != 0) {
+    return std::nullopt;
+  }
+  Extents both;
+  for (auto dim = moving; dim-- > 0;) both.insert(both.end(), 2, padding[dim]);
+  auto windows = at::constant_pad_nd(input, both, 0);
+  std::int64_t terms = weight.size(1);
+  for (std::size_t i = 0; i < moving; ++i) {
+    const auto dim = static_cast<std::int64_t>(i) + 2;
+    const auto reach = dilation[i] * (weight.size(dim) - 1) + 1;
+    if (windows.size(dim) < reach) return std::nullopt;
+    windows = windows.unfold(dim, reach, stride[i]).slice(-1, 0, std::nullopt, dilation[i]);
+    terms *= weight.size(dim);
+  }
+  Extents shape{input.size(0), weight.size(0)};
+  for (std::size_t i = 0; i < moving; ++i)
+    shape.push_back(windows.size(static_cast<std::int64_t>(i) + 2));
+  // (batch, groups, channels of a group, places ..., places in a window ...)
+  const auto grouped = windows.unflatten(1, Extents{groups, channels / groups});
+  Extents order_of_dims{1, 0};
+  for (std::size_t i = 0; i < moving; ++i)
+    order_of_dims.push_back(static_cast<std::int64_t>(i) + 3);
+  order_of_dims.push_back(2);
+  for (std::size_t i = 0; i < moving; ++i) {
+    order_of_dims.push_back(static_cast<std::int64_t>(i + moving) + 3);
+  }
+  const auto rows = grouped.permute(order_of_dims).reshape({groups, -1, terms});
+  const auto columns = weight.reshape({groups, weight.size(0) / groups, terms}).transpose(1, 2);
+  auto made = batches(rows, columns, order);
+  if (!made) return std::nullopt;
+  // (groups, batch, places ..., channels of a group) in the order of the result.
+  Extents parts{groups, input.size(0)};
+  parts.insert(parts.end(), shape.begin() + 2, shape.end());
+  parts.push_back(weight.size(0) / groups);
+  Extents back{1, 0, static_cast<std::int64_t>(parts.size()) - 1};
+  for (std::size_t i = 0; i < moving; ++i) back.push_back(static_cast<std::int64_t>(i) + 2);
+  auto result = made->view(parts).permute(back).reshape(shape);
+  if (!bias.defined()) return result;
+  Extents along(shape.size(), 1);
+  along[1] = shape[1];
+  return result + bias.view(along);
+}
+
+/// `product` times one of the operator's scales, and what is added to it times the other.
+std::optional<at::Tensor> with_added(const Arguments& given, const at::Tensor& first,
+                                     const at::Tensor& second, int order) {
+  const auto made = product(first, second, order);
+  const auto self = given.tensor("self");
+  if (!made || !self.defined()) return std::nullopt;
+  const double alpha = given.number("alpha");
+  const double beta = given.number("beta");
+  const auto scaled = alpha == 1.0 ? *made : *made * alpha;
+  return beta == 0.0 ? scaled : (beta == 1.0 ? self : self * beta) + scaled;
+}
+
 }  // namespace
 
-bool vary_product(std::string_view name, const c10::FunctionSchema& schema,
-                  torch::jit::Stack& stack, int order) {
-  const auto place = place_of_factors(name);
-  if (!place) return false;
-  auto* factors = &stack[stack.size() - schema.arguments().size() + *place];
-  if (!factors[0].isTensor() || !factors[1].isTensor()) return false;
-  const auto& first = factors[0].toTensor();
-  const auto& second = factors[1].toTensor();
-  const auto along = std::max<std::int64_t>(second.dim() - 2, 0);
-  // What does not fit together is for the operator to refuse.
-  if (first.dim() == 0 || second.dim() == 0 || first.size(-1) != second.size(along)) return false;
-  if (order == 0) return true;
-  const auto count = first.size(-1);
-  const auto places = places_of(walk_of(order, count), count).to(first.device());
-  auto varied = off_by_roundings(first.index_select(-1, places), order);
-  factors[1] = second.index_select(along, places);
-  factors[0] = std::move(varied);
-  return true;
+std::optional<at::Tensor> product_by_loops(std::string_view name, const c10::FunctionSchema& schema,
+                                           const torch::jit::Stack& stack, int order) {
+  const Arguments given(schema, stack);
+  if (name == "mm" || name == "bmm")
+    return product(given.tensor("self"), given.tensor("mat2"), order);
+  if (name == "mv") return product(given.tensor("self"), given.tensor("vec"), order);
+  if (name == "dot") return product(given.tensor("self"), given.tensor("tensor"), order);
+  if (name == "addmm") return with_added(given, given.tensor("mat1"), given.tensor("mat2"), order);
+  if (name == "baddbmm") {
+    return with_added(given, given.tensor("batch1"), given.tensor("batch2"), order);
+  }
+  if (name == "addmv") return with_added(given, given.tensor("mat"), given.tensor("vec"), order);
+  if (name == "convolution") return convolution(given, order);
+  return std::nullopt;
 }
 
 }  // namespace ouroboros::judge

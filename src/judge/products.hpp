@@ -3,16 +3,21 @@
 #include <ATen/core/function_schema.h>
 #include <ATen/core/stack.h>
 
+#include <optional>
 #include <string_view>
 
+/// Products of matrices and convolutions as plain loops make them: libraries' are blocked, and lose
+/// less.
 namespace ouroboros::judge {
 
-/// Has a product of matrices, whose arguments end `stack`, computed as somebody else might: the
-/// dimension that its factors share is permuted in both, and one factor is off by roundings of
-/// float32, as it is where that was scaled first, or where products are rounded before they are
-/// added. `order` is from 0, which leaves all as it is, and below `orders`. False, and nothing
-/// done, for any other operator.
-bool vary_product(std::string_view name, const c10::FunctionSchema& schema,
-                  torch::jit::Stack& stack, int order);
+/// The result of a product of matrices or of a convolution, whose arguments end `stack`. Terms are
+/// added one after the other in orders 0 and 2, and in 1 and 3 in parts of 32 that are cut off, not
+/// rounded, when they are added to the sum, as tensor cores do; but for order 0 one factor is off
+/// by roundings of float32, as it is where that was scaled first, or where products are rounded
+/// before they are added. In float64 there are only the orders. Empty for other operators,
+/// for tensors that are not on the host, and for what would take very long.
+[[nodiscard]] std::optional<at::Tensor> product_by_loops(std::string_view name,
+                                                         const c10::FunctionSchema& schema,
+                                                         const torch::jit::Stack& stack, int order);
 
 }  // namespace ouroboros::judge

@@ -147,7 +147,8 @@ at::Tensor as_large_whole(const at::Tensor& tensor) {
   const auto large = tensor.eq(tensor.round()).logical_and_(tensor.abs().gt(added_exactly));
   if (!large.any().item().toBool()) return tensor;
   const auto key = random::key(inside.seed, moves_made++);
-  const auto other = moved({tensor.contiguous()}, inside.step, Moves::by_place, key).front();
+  const auto other =
+      moved({tensor.contiguous()}, inside.large_wholes, Moves::by_place, key).front();
   return at::where(large, other, tensor);
 }
 
@@ -250,6 +251,26 @@ void move_result(const at::Tensor& result, const at::Tensor& size) {
   result.add_(moves.mul_(size));
 }
 
+/// Whether others may compute the operator's result otherwise, by more than moves of the inputs
+/// show: exponentials near one, as of a decay, and what is made of `constants` alone, which do not
+/// move: a table of frequencies, a window.
+bool is_inexact(std::string_view name, bool constants) {
+  if (is_one_of(name, {"exp", "exp2", "sigmoid"})) return true;
+  return constants && (is_one_of(name, {"expm1", "log", "log2", "log10", "log1p", "pow", "sqrt",
+                                        "rsqrt", "reciprocal", "div", "mul", "sin", "cos", "tan",
+                                        "tanh", "linspace", "logspace"}) ||
+                       name.ends_with("_window"));
+}
+
+/// By some roundings of itself. What has few bits is the same in any arithmetic.
+void move_inexact(const at::Tensor& result) {
+  if (result.scalar_type() != at::kDouble || result.numel() == 0) return;
+  const auto few_bits = result.eq(result.to(at::kHalf).to(at::kDouble));
+  const auto size = result.abs().mul_(few_roundings);
+  move_result(result,
+              size.masked_fill_(few_bits.logical_or_(at::isfinite(size).logical_not_()), 0.0));
+}
+
 /// Of probabilities, or of their logarithms.
 void move_logarithm(std::string_view name, const at::Tensor& result, const at::Tensor& size) {
   if (name.starts_with("log")) return move_result(result, size);
@@ -326,13 +347,23 @@ bool add_in_loops(std::string_view name, const c10::OperatorHandle& op, torch::j
     for (const auto& result : *made) torch::jit::push(*stack, result);
     return true;
   }
+  if (const auto made = product_by_loops(name, op.schema(), *stack, loops.order)) {
+    loops.any = true;
+    torch::jit::drop(*stack, op.schema().arguments().size());
+    torch::jit::push(*stack, *made);
+    return true;
+  }
   if (adds_nothing(name, op, *stack)) return false;
   if (op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) {
     take_apart(op, stack);
     return true;
   }
+  if (const auto terms = terms_of_window(name, op.schema(), *stack)) {
+    loops.any = true;
+    loops.terms = std::max(loops.terms, *terms);
+    return false;
+  }
   loops.all = false;
-  loops.any = vary_product(name, op.schema(), *stack, loops.order) || loops.any;
   return false;
 }
 
@@ -364,7 +395,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
       raise_value(value);
       if (inside.factors && multiplies_matrices(name)) change_tensors(value, as_factor);
       if (inside.terms != 0.0 && adds(name)) change_tensors(value, as_term);
-      if (inside.step != 0.0 && adds(name)) change_tensors(value, as_large_whole);
+      if (inside.large_wholes != 0.0 && adds(name)) change_tensors(value, as_large_whole);
     }
   }
   if (inside.loops != nullptr && add_in_loops(name, op, stack)) return;
@@ -382,12 +413,14 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   }
   auto size = arguments.empty() ? std::nullopt : size_of_terms(name, (*stack)[begin]);
   if (!size && inside.step != 0.0) size = size_of_complement(name, schema, *stack);
-  const bool follows = inside.of_oracle != 0.0 && derived.any(std::span(*stack).subspan(begin));
+  const bool follows =
+      inside.of_differences != 0.0 && derived.any(std::span(*stack).subspan(begin));
   if (!size && follows) {
     size = size_of_difference(name, schema, *stack);
-    if (size) size->mul_(inside.of_oracle);
+    if (size) size->mul_(inside.of_differences);
   }
   const auto shift = inside.step != 0.0 ? size_of_shift(name, schema, *stack) : std::nullopt;
+  const bool inexact = inside.of_differences != 0.0 && is_inexact(name, !follows);
   op.callBoxed(stack);
   if (chosen) {
     op.callBoxed(&*chosen);
@@ -406,6 +439,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   if (size && returned == 1 && stack->back().isTensor()) {
     move_result(stack->back().toTensor(), *size);
   }
+  if (inexact && returned == 1 && stack->back().isTensor()) move_inexact(stack->back().toTensor());
   if (shift && stack->back().isTensor()) move_logarithm(name, stack->back().toTensor(), *shift);
 }
 

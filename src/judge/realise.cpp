@@ -67,7 +67,8 @@ Tensors in_single(const Problem& problem, const Case& one, const Inside& inside 
 struct Singles {
   std::vector<Tensors> runs;
   std::vector<Tensors> loops;  ///< With plain loops for its sums, and other orders.
-  bool all_loops = false;      ///< It is known how everything in it adds.
+  /// Of the longest sum that is none of these; 0 where it is not known how all of it adds.
+  std::int64_t terms = 0;
 };
 
 /// Nothing in float64.
@@ -86,7 +87,7 @@ Singles in_single_precision(const Problem& problem, const Case& one) {
     Inside inside;
     inside.loops = &loops;
     auto run = in_single(problem, one, inside);
-    found.all_loops = loops.all && !run.empty();
+    found.terms = loops.all && !run.empty() ? loops.terms : 0;
     if (run.empty() || !loops.any) break;
     found.loops.push_back(std::move(run));
   }
@@ -220,13 +221,19 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
           problem.outputs[i] + "'" + in_case(spec));
     }
   }
+  const auto singles = in_single_precision(problem, one);
+  const auto longest = singles.terms > 0 ? singles.terms : longest_sum(problem, one, most_terms);
+  // What moves grows with what is added up, but for what moves inside by itself.
+  const double growth = std::sqrt(static_cast<double>(longest));
   std::vector<Tensors> moved(one.oracle.size());
   const int times = perturbations_for(input_elements(problem, spec));
   for (int time = 0; time < times; ++time) {
     const auto key = random::key(~spec.seed, static_cast<std::uint64_t>(time));
     Inside inside;
-    inside.step = perturbation;
-    inside.of_oracle = lost_by_oracle(spec.dtype);
+    inside.step = perturbation / growth;
+    inside.large_wholes = perturbation;
+    inside.of_differences =
+        lost_in_differences(spec.dtype) * (spec.dtype == DType::float64 ? growth : 1.0);
     inside.seed = random::key(key, 1000);
     inside.given = &raised;
     inside.edges = &one.edges;
@@ -242,8 +249,6 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
       moved[i].push_back(outputs[i]);
     }
   }
-  const auto singles = in_single_precision(problem, one);
-  const auto longest = singles.all_loops ? 1 : longest_sum(problem, one, most_terms);
   const auto rounded = roundings_on_the_way(problem, one);
   const bool large = spec.dtype != DType::float64 && is_large_product(product);
   const auto of_products =

@@ -53,7 +53,8 @@ Tensors accepted(const Problem& problem, const std::string& what, const CaseSpec
   if (made.size() != problem.outputs.size()) {
     throw ReferenceFault("the " + what + " returned " + std::to_string(made.size()) +
                          " tensors, but the problem names " +
-                         std::to_string(problem.outputs.size()) + " outputs" + in_case(spec));
+                         std::to_string(problem.outputs.size()) + " outputs: name one for each" +
+                         in_case(spec));
   }
   Tensors out;
   out.reserve(made.size());

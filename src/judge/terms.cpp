@@ -71,4 +71,23 @@ std::int64_t terms_of(std::string_view name, const c10::FunctionSchema& schema,
   return 1;
 }
 
+std::optional<std::int64_t> terms_of_window(std::string_view name,
+                                            const c10::FunctionSchema& schema,
+                                            const torch::jit::Stack& stack) {
+  if (is_one_of(name, {"avg_pool1d", "avg_pool2d", "avg_pool3d"})) {
+    const auto* window = argument("kernel_size", schema, stack);
+    if (window == nullptr || !window->isIntList() || window->toIntVector().empty()) return {};
+    const auto given = window->toIntVector();
+    const auto dims = static_cast<std::size_t>(name[8] - '0');
+    std::int64_t terms = 1;
+    for (std::size_t i = 0; i < dims; ++i) terms *= given.size() == 1 ? given[0] : given.at(i);
+    return terms;
+  }
+  if (name == "upsample_linear1d") return 2;
+  if (name == "upsample_bilinear2d") return 4;
+  if (name == "upsample_trilinear3d") return 8;
+  if (name == "upsample_bicubic2d") return 16;
+  return std::nullopt;
+}
+
 }  // namespace ouroboros::judge

@@ -4,6 +4,7 @@
 #include <ATen/core/stack.h>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace ouroboros::judge {
@@ -13,5 +14,11 @@ namespace ouroboros::judge {
 /// normalisations, losses, convolutions. 1 for all others, whose sums are along one axis.
 [[nodiscard]] std::int64_t terms_of(std::string_view name, const c10::FunctionSchema& schema,
                                     const torch::jit::Stack& stack);
+
+/// Of how many terms the sums are that an average over windows, or an interpolation, makes; empty
+/// for other operators.
+[[nodiscard]] std::optional<std::int64_t> terms_of_window(std::string_view name,
+                                                          const c10::FunctionSchema& schema,
+                                                          const torch::jit::Stack& stack);
 
 }  // namespace ouroboros::judge

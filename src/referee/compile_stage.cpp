@@ -17,7 +17,7 @@ std::optional<std::string> refuse_source(const Candidate& candidate, const Limit
                        limits.source_kib);
   }
   if (source.find_first_not_of(" \t\r\n") == std::string::npos) {
-    return "the source is empty: define what docs/abi.md or docs/triton.md asks for";
+    return "the source is empty: define what docs/abi.md or docs/gpu.md asks for";
   }
   if (source.find('\0') != std::string::npos) {
     return "the source is not text: it holds a zero byte";

@@ -134,6 +134,11 @@ TEST_CASE("sums of narrow integers are long along every axis", "[judge]") {
     }
     return found;
   };
+  problem.dtypes = {DType::int8};  // Which an input without one of its own has.
+  CHECK(longest("rows") >= 2000);
+  CHECK(longest("cols") >= 2000);
+  problem.dtypes = {DType::float32};
+  CHECK(longest("rows") < 2000);
   problem.inputs[0].dtype = DType::int8;
   CHECK(longest("rows") >= 2000);
   CHECK(longest("cols") >= 2000);

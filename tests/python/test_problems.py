@@ -165,6 +165,19 @@ def test_outputs_without_names_are_counted(reference, names):
     assert example.outputs == names
 
 
+def test_outputs_are_counted_where_small_inputs_or_other_dtypes_raise():
+    def normalised(x):
+        return torch.nn.functional.group_norm(x, 2), x.mean()
+
+    assert problems.from_callable(normalised, inputs={"x": "n 2*c"}).outputs == ["out0", "out1"]
+    both = problems.from_callable(lambda x: (x & 1, x >> 1), inputs={"x": "n"}, dtypes=["int32"])
+    assert both.outputs == ["out0", "out1"]
+    long = problems.from_callable(
+        lambda x: (x[:, 90], x.sum()), inputs={"x": "n c"}, timed=[{"n": 8, "c": 128}]
+    )
+    assert long.outputs == ["out0", "out1"]
+
+
 def test_several_outputs_and_an_oracle():
     def both(x):
         return x.amin(-1), x.amax(-1)

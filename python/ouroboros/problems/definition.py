@@ -153,7 +153,9 @@ def from_callable(
         origin="inline",
         axes=list(made_axes.values()),
         inputs=made,
-        outputs=list(_output_names(reference, made, made_axes) if outputs is None else outputs),
+        outputs=list(
+            _output_names(reference, made, made_axes, dtypes, timed) if outputs is None else outputs
+        ),
         dtypes=list(dtypes),
         timed=[dict(cell) for cell in timed],
         timed_gpu=[dict(cell) for cell in timed_gpu],
@@ -167,35 +169,43 @@ def from_callable(
 
 
 def _output_names(
-    reference: Reference, inputs: Sequence[Input], axes: Mapping[str, Axis]
+    reference: Reference,
+    inputs: Sequence[Input],
+    axes: Mapping[str, Axis],
+    dtypes: Sequence[str],
+    timed: Sequence[Mapping[str, int]],
 ) -> list[str]:
     """Returns names for what a call returns; one name where that cannot be told."""
+    # Where a reference does not take the least extents, it may take larger ones.
+    for extents in ({}, dict.fromkeys(axes, 4), *timed):
+        try:
+            # Zeros are legal indices.
+            tensors = [
+                torch.zeros(
+                    [_legal_extent(extent, axes, extents) for extent in one.shape],
+                    dtype=getattr(torch, one.dtype or dtypes[0]),
+                )
+                for one in inputs
+            ]
+            with torch.no_grad():
+                returned = reference(*tensors)
+        except Exception:
+            # What is wrong with the reference is for the referee to say, with a case.
+            continue
+        several = isinstance(returned, (tuple, list)) and len(returned) > 1
+        return [f"out{i}" for i in range(len(returned))] if several else ["out"]
+    return ["out"]
 
-    def smallest(extent: str | int) -> int:
-        if isinstance(extent, int):
-            return extent
-        factor, _, name = extent.rpartition("*")
-        axis = axes[name]
-        multiple = max(1, axis.multiple_of)
-        least = -(-max(1, axis.minimum) // multiple) * multiple
-        return int(factor or 1) * (least if axis.fixed is None else axis.fixed)
 
-    try:
-        # Zeros are legal indices.
-        tensors = [
-            torch.zeros(
-                [smallest(extent) for extent in one.shape],
-                dtype=getattr(torch, one.dtype or "float32"),
-            )
-            for one in inputs
-        ]
-        with torch.no_grad():
-            returned = reference(*tensors)
-    except Exception:
-        # What is wrong with the reference is for the referee to say, with a case.
-        return ["out"]
-    several = isinstance(returned, (tuple, list)) and len(returned) > 1
-    return [f"out{i}" for i in range(len(returned))] if several else ["out"]
+def _legal_extent(extent: str | int, axes: Mapping[str, Axis], wanted: Mapping[str, int]) -> int:
+    """Returns an extent of a shape where axes are as wanted, or the least that they allow."""
+    if isinstance(extent, int):
+        return extent
+    factor, _, name = extent.rpartition("*")
+    axis = axes[name]
+    multiple = max(1, axis.multiple_of)
+    least = -(-max(1, axis.minimum, wanted.get(name, 0)) // multiple) * multiple
+    return int(factor or 1) * (least if axis.fixed is None else axis.fixed)
 
 
 def _name_of(reference: Reference) -> str:

@@ -1,0 +1,176 @@
+// What moves inside a reference beside its inputs, and what may be lost of it: constants,
+// exponentials, differences, and functions of a product.
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/conv1d.h>
+#include <ATen/ops/cos.h>
+#include <ATen/ops/erf.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/sin.h>
+#include <ATen/ops/where.h>
+
+#include <cmath>
+#include <string>
+
+#include "catch.hpp"
+#include "judge/judge.hpp"
+#include "judge_problems.hpp"
+
+using namespace ouroboros;
+
+namespace {
+
+using ouroboros_test::problem_of;
+
+judge::Case case_of(const Problem& problem, std::int64_t rows, std::int64_t cols,
+                    const char* family, std::uint64_t seed) {
+  return judge::realise(problem,
+                        {0, DType::float32, {{"rows", rows}, {"cols", cols}}, family, seed});
+}
+
+std::string status_of(const Problem& problem, const judge::Case& one, const at::Tensor& made) {
+  return judge::compare(problem, one, {made.to(at::kFloat).contiguous()}).status;
+}
+
+/// 0.5 x (1 + erf(x / sqrt 2)) with three terms of Abramowitz and Stegun's 7.1.25, an error of
+/// 2.5e-5.
+at::Tensor rough_gelu(const at::Tensor& x) {
+  const auto z = x.to(at::kDouble) / std::sqrt(2.0);
+  const auto t = 1.0 / (1.0 + 0.47047 * z.abs());
+  const auto erf = 1.0 - t * (0.3480242 + t * (-0.0958798 + t * 0.7478556)) * (-z * z).exp();
+  return 0.5 * x * (1.0 + at::where(z.lt(0), -erf, erf));
+}
+
+at::Tensor plain_gelu(const at::Tensor& x) {
+  return 0.5F * x * (1.0F + at::erf(x * static_cast<float>(std::sqrt(0.5))));
+}
+
+}  // namespace
+
+TEST_CASE("constants that a reference computes may be computed otherwise", "[judge]") {
+  // Angles of a rotary embedding: rows are positions, and cols frequencies.
+  auto problem = problem_of([](const Tensors& in) {
+    const auto cols = in[0].size(1);
+    const auto place = at::arange(cols, at::kFloat) / cols;
+    const auto angles = at::arange(in[0].size(0), at::kFloat).unsqueeze(1) *
+                        at::exp(place * static_cast<float>(-std::log(10000.0)));
+    return Tensors{in[0] * angles.cos() + angles.sin()};
+  });
+  for (std::uint64_t seed = 1; seed < 9; ++seed) {
+    INFO("seed " << seed);
+    const auto one = case_of(problem, 700, 40, "normal", seed);
+    const auto made = [&](const at::Tensor& frequencies) {
+      const auto angles = at::arange(one.inputs[0].size(0), at::kFloat).unsqueeze(1) * frequencies;
+      return one.inputs[0] * angles.cos() + angles.sin();
+    };
+    const auto place = at::arange(40, at::kFloat) / 40;
+    CHECK(status_of(problem, one, made((place * -13.287712F).exp2())) == "passed");
+    const auto exact = (at::arange(40, at::kDouble) / 40 * -std::log(10000.0)).exp();
+    CHECK(status_of(problem, one, made(exact.to(at::kFloat))) == "passed");
+    CHECK(status_of(problem, one, made(exact.to(at::kFloat) * (1 + 0x1p-14F))) == "failed");
+    CHECK(status_of(problem, one, made(exact.to(at::kBFloat16).to(at::kFloat))) == "failed");
+  }
+}
+
+TEST_CASE("constants of few bits do not move", "[judge]") {
+  // Every second column counts: a move of the halves would make others of them.
+  const auto problem = problem_of([](const Tensors& in) {
+    const auto half = at::arange(in[0].size(1), at::kFloat) / 2;
+    return Tensors{in[0] * half.eq(half.floor()).to(at::kFloat)};
+  });
+  const auto one = case_of(problem, 9, 33, "normal", 3);
+  CHECK_FALSE(one.edges);
+  const auto even = at::arange(33, at::kFloat).remainder(2).eq(0).to(at::kFloat);
+  CHECK(status_of(problem, one, one.inputs[0] * even) == "passed");
+  CHECK(status_of(problem, one, one.inputs[0] * even + 1e-6F) == "failed");
+}
+
+TEST_CASE("exponentials near one may be off by roundings that add up", "[judge]") {
+  // A running product of decays, as in a selective scan; inputs do not move it.
+  const auto problem =
+      problem_of([](const Tensors& in) { return Tensors{at::exp(in[0] * 0x1p-30).cumprod(1)}; });
+  const auto one = case_of(problem, 16, 256, "normal", 5);
+  const auto decay = at::exp(one.inputs[0].to(at::kDouble) * 0x1p-30).to(at::kFloat);
+  // Up or down by one unit in the last place, as `ex2.approx` may be.
+  const auto ulps = one.inputs[0].flip(1).sign();
+  CHECK(status_of(problem, one, (decay + ulps * 0x1p-23F).cumprod(1)) == "passed");
+  CHECK(status_of(problem, one, (decay + ulps * 0x1p-17F).cumprod(1)) == "failed");
+}
+
+TEST_CASE("a difference may lose some roundings of its terms", "[judge]") {
+  // The backward pass of x / |x|: with one column there is nothing left of it.
+  const auto problem = problem_of([](const Tensors& in) {
+    const auto size = in[0].square().sum(-1, true).sqrt() + 1e-8;
+    const auto y = in[0] / size;
+    const auto g = in[0] * 0.75 + 1;
+    return Tensors{(g - y * (g * y).sum(-1, true)) / size};
+  });
+  const auto one = case_of(problem, 512, 1, "normal", 9);
+  const auto x = one.inputs[0];
+  const auto size = x.square().sum(-1, true).sqrt() + 1e-8F;
+  const auto y = x * (1.0F / size);
+  const auto g = x * 0.75F + 1.0F;
+  CHECK(status_of(problem, one, (g - y * (g * y).sum(-1, true)) * (1.0F / size)) == "passed");
+  CHECK(status_of(problem, one, g * 1e-5F) == "failed");
+}
+
+TEST_CASE("sums that are normalised afterwards round otherwise", "[judge]") {
+  // The backward pass of a softmax, with equal terms in each row.
+  const auto problem = problem_of([](const Tensors& in) {
+    const auto y = in[0].softmax(-1);
+    const auto g = in[0].flip(-1) * 1.25 + 1;
+    return Tensors{y * (g - (g * y).sum(-1, true))};
+  });
+  for (std::uint64_t seed = 1; seed < 13; ++seed) {
+    INFO("seed " << seed);
+    const auto one = case_of(problem, 2, 2048, "equal", seed);
+    auto made = at::empty_like(one.inputs[0]);
+    for (std::int64_t row = 0; row < 2; ++row) {
+      const auto e = (one.inputs[0][row] - one.inputs[0][row].max()).exp().contiguous();
+      const auto g = (one.inputs[0][row].flip(-1) * 1.25F + 1.0F).contiguous();
+      float sum = 0;
+      float dot = 0;
+      for (std::int64_t i = 0; i < 2048; ++i) {
+        sum += e.const_data_ptr<float>()[i];
+        dot += e.const_data_ptr<float>()[i] * g.const_data_ptr<float>()[i];
+      }
+      made[row] = e / sum * (g - dot / sum);
+    }
+    CHECK(status_of(problem, one, made) == "passed");
+    CHECK(status_of(problem, one, made * (1 + 0x1p-10F) + 1e-5F) == "failed");
+  }
+}
+
+TEST_CASE("a function of a product has no more room than by itself", "[judge]") {
+  auto problem =
+      problem_of([](const Tensors& in) { return Tensors{at::gelu(at::linear(in[0], in[1]))}; });
+  Input weight;
+  weight.name = "w";
+  weight.shape = {{48, ""}, {1, "cols"}};
+  problem.inputs.push_back(weight);
+  for (const std::int64_t cols : {8, 64}) {
+    INFO("cols " << cols);
+    const auto one = case_of(problem, 61, cols, "normal", 3);
+    auto plain = at::linear(one.inputs[0], one.inputs[1]).zero_();
+    for (std::int64_t k = 0; k < cols; ++k) {
+      plain += one.inputs[0].select(1, k).unsqueeze(1) * one.inputs[1].select(1, k);
+    }
+    CHECK(status_of(problem, one, plain_gelu(plain)) == "passed");
+    CHECK(status_of(problem, one, rough_gelu(plain)) == "failed");
+  }
+}
+
+TEST_CASE("a function of a convolution has no more room than by itself", "[judge]") {
+  auto problem = problem_of(
+      [](const Tensors& in) { return Tensors{at::gelu(at::conv1d(in[0].unsqueeze(1), in[1]))}; });
+  Input weight;
+  weight.name = "w";
+  weight.shape = {{4, ""}, {1, ""}, {3, ""}};
+  problem.inputs.push_back(weight);
+  const auto one = case_of(problem, 5, 3000, "normal", 3);
+  const auto plain = at::conv1d(one.inputs[0].unsqueeze(1), one.inputs[1]);
+  CHECK(status_of(problem, one, plain_gelu(plain)) == "passed");
+  CHECK(status_of(problem, one, rough_gelu(plain)) == "failed");
+}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "judge/run.hpp"
 #include "referee/arena_tensors.hpp"
 #include "referee/device/device.hpp"
 #include "referee/stages.hpp"
@@ -148,7 +149,9 @@ class Sweep {
       result.message = *unwritten;
       fail(Status::incorrect, {"unwritten_output", "error", "sweep", *unwritten + where});
     } else {
-      fail(Status::incorrect, {"wrong_values", "error", "sweep", result.message});
+      const auto& spec = pool_.cases[index].spec;
+      fail(Status::incorrect,
+           {"wrong_values", "error", "sweep", result.message + judge::in_case(spec)});
     }
   }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "judge/run.hpp"
 #include "judge/tensors.hpp"
 #include "ouroboros/error.hpp"
 #include "ouroboros/tracer.hpp"
@@ -64,7 +65,7 @@ Judged judge_one(const Problem& problem, const judge::Case& one, TraceResult& re
     judged.result.status = status == Status::infrastructure_error ? "not_run" : "failed";
     judged.result.message = text;
     const auto* severity = status == Status::rejected ? "cheat" : "error";
-    judged.fault = Misconduct{status, {kind, severity, "sweep", text}};
+    judged.fault = Misconduct{status, {kind, severity, "sweep", text + judge::in_case(one.spec)}};
   };
   if (result.refusal) {
     const auto& [kind, op, message, traceback] = *result.refusal;

@@ -262,13 +262,15 @@ bool is_inexact(std::string_view name, bool constants) {
                        name.ends_with("_window"));
 }
 
-/// By some roundings of itself. What has few bits is the same in any arithmetic.
-void move_inexact(const at::Tensor& result) {
+/// By some roundings of itself; of a power also by as many of its exponent, which `exp2` is given
+/// after a product that rounds. What has few bits is the same in any arithmetic.
+void move_inexact(const at::Tensor& result, bool power) {
   if (result.scalar_type() != at::kDouble || result.numel() == 0) return;
   const auto few_bits = result.eq(result.to(at::kHalf).to(at::kDouble));
-  const auto size = result.abs().mul_(few_roundings);
-  move_result(result,
-              size.masked_fill_(few_bits.logical_or_(at::isfinite(size).logical_not_()), 0.0));
+  auto size = result.abs().mul_(few_roundings);
+  if (power) size.mul_(result.abs().log_().abs_().add_(1.0));
+  const auto kept = few_bits.logical_or_(at::isfinite(size).logical_not_());
+  move_result(result, size.masked_fill_(kept, 0.0));
 }
 
 /// Of probabilities, or of their logarithms.
@@ -439,7 +441,9 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   if (size && returned == 1 && stack->back().isTensor()) {
     move_result(stack->back().toTensor(), *size);
   }
-  if (inexact && returned == 1 && stack->back().isTensor()) move_inexact(stack->back().toTensor());
+  if (inexact && returned == 1 && stack->back().isTensor()) {
+    move_inexact(stack->back().toTensor(), !follows && is_one_of(name, {"exp", "exp2", "pow"}));
+  }
   if (shift && stack->back().isTensor()) move_logarithm(name, stack->back().toTensor(), *shift);
 }
 

@@ -50,27 +50,24 @@ at::Tensor plain_gelu(const at::Tensor& x) {
 }  // namespace
 
 TEST_CASE("constants that a reference computes may be computed otherwise", "[judge]") {
-  // Angles of a rotary embedding: rows are positions, and cols frequencies.
-  auto problem = problem_of([](const Tensors& in) {
-    const auto cols = in[0].size(1);
-    const auto place = at::arange(cols, at::kFloat) / cols;
-    const auto angles = at::arange(in[0].size(0), at::kFloat).unsqueeze(1) *
-                        at::exp(place * static_cast<float>(-std::log(10000.0)));
-    return Tensors{in[0] * angles.cos() + angles.sin()};
+  // Sines of some low frequencies: rows are positions. What `exp2` makes of a product that was
+  // rounded is off by up to eleven roundings here, what `exp` makes by less than one.
+  const auto problem = problem_of([](const Tensors& in) {
+    const auto frequencies = at::exp(at::arange(in[0].size(1), at::kFloat) * -0.25F - 11.75F);
+    const auto angles = at::arange(in[0].size(0), at::kFloat).unsqueeze(1) * frequencies;
+    return Tensors{angles.sin() + in[0] * 0};
   });
-  for (std::uint64_t seed = 1; seed < 9; ++seed) {
+  for (std::uint64_t seed = 1; seed < 3; ++seed) {
     INFO("seed " << seed);
-    const auto one = case_of(problem, 700, 40, "normal", seed);
+    const auto one = case_of(problem, 500'000, 3, "normal", seed);
     const auto made = [&](const at::Tensor& frequencies) {
-      const auto angles = at::arange(one.inputs[0].size(0), at::kFloat).unsqueeze(1) * frequencies;
-      return one.inputs[0] * angles.cos() + angles.sin();
+      return (at::arange(500'000, at::kFloat).unsqueeze(1) * frequencies).sin();
     };
-    const auto place = at::arange(40, at::kFloat) / 40;
-    CHECK(status_of(problem, one, made((place * -13.287712F).exp2())) == "passed");
-    const auto exact = (at::arange(40, at::kDouble) / 40 * -std::log(10000.0)).exp();
-    CHECK(status_of(problem, one, made(exact.to(at::kFloat))) == "passed");
-    CHECK(status_of(problem, one, made(exact.to(at::kFloat) * (1 + 0x1p-14F))) == "failed");
-    CHECK(status_of(problem, one, made(exact.to(at::kBFloat16).to(at::kFloat))) == "failed");
+    const auto powers = at::arange(3, at::kFloat) * -0.25F - 11.75F;
+    CHECK(status_of(problem, one, made(powers.exp())) == "passed");
+    CHECK(status_of(problem, one, made((powers * 1.44269504F).exp2())) == "passed");
+    CHECK(status_of(problem, one, made(powers.exp() * (1 + 0x1p-16F))) == "failed");
+    CHECK(status_of(problem, one, made(powers.exp().to(at::kBFloat16).to(at::kFloat))) == "failed");
   }
 }
 
@@ -123,7 +120,7 @@ TEST_CASE("sums that are normalised afterwards round otherwise", "[judge]") {
     const auto g = in[0].flip(-1) * 1.25 + 1;
     return Tensors{y * (g - (g * y).sum(-1, true))};
   });
-  for (std::uint64_t seed = 1; seed < 13; ++seed) {
+  for (const std::uint64_t seed : {24, 37, 58}) {
     INFO("seed " << seed);
     const auto one = case_of(problem, 2, 2048, "equal", seed);
     auto made = at::empty_like(one.inputs[0]);

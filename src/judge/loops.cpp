@@ -21,76 +21,19 @@
 #include <numeric>
 
 #include "judge/arguments.hpp"
+#include "judge/given.hpp"
 #include "judge/random.hpp"
 #include "judge/walk.hpp"
 
 namespace ouroboros::judge {
 namespace {
 
-using Extents = std::vector<std::int64_t>;
 using Results = std::vector<at::Tensor>;
 
 bool can_be_added(const at::Tensor& x) {
   return x.defined() && x.is_cpu() && x.dim() > 0 &&
          (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble);
 }
-
-/// What an operator is given, by name.
-class Given {
- public:
-  Given(const c10::FunctionSchema& schema, const torch::jit::Stack& stack, int in_order)
-      : order(in_order), schema_(schema), stack_(stack) {}
-
-  const int order;
-
-  [[nodiscard]] const c10::IValue* value(std::string_view name) const {
-    const auto* found = argument(name, schema_, stack_);
-    const bool absent = found != nullptr &&
-                        (found->isNone() || (found->isTensor() && !found->toTensor().defined()));
-    return absent ? nullptr : found;
-  }
-  [[nodiscard]] at::Tensor tensor(std::string_view name) const {
-    const auto* found = value(name);
-    return found != nullptr && found->isTensor() ? found->toTensor() : at::Tensor();
-  }
-  [[nodiscard]] std::optional<at::Tensor> optional(std::string_view name) const {
-    const auto found = tensor(name);
-    return found.defined() ? std::optional(found) : std::nullopt;
-  }
-  [[nodiscard]] bool flag(std::string_view name) const {
-    const auto* found = value(name);
-    return found != nullptr && found->isBool() && found->toBool();
-  }
-  [[nodiscard]] double number(std::string_view name, double otherwise) const {
-    const auto* found = value(name);
-    return found != nullptr && found->isScalar() ? found->toScalar().toDouble() : otherwise;
-  }
-  [[nodiscard]] std::int64_t whole(std::string_view name, std::int64_t otherwise) const {
-    const auto* found = value(name);
-    return found != nullptr && found->isInt() ? found->toInt() : otherwise;
-  }
-  [[nodiscard]] Extents extents(std::string_view name) const {
-    const auto* found = value(name);
-    return found != nullptr && found->isIntList() ? found->toIntVector() : Extents();
-  }
-  /// The dimensions of `x` that are named, from 0; all of them where none is.
-  [[nodiscard]] Extents dims(const at::Tensor& x) const {
-    const auto* found = value("dim");
-    Extents out;
-    if (found != nullptr && found->isInt()) out = {found->toInt()};
-    if (found != nullptr && found->isIntList()) out = found->toIntVector();
-    for (auto& dim : out) dim += dim < 0 ? x.dim() : 0;
-    if (out.empty()) {
-      out.resize(static_cast<std::size_t>(x.dim()));
-      std::iota(out.begin(), out.end(), 0);
-    }
-    return out;
-  }
-
- private:
-  const c10::FunctionSchema& schema_;
-  const torch::jit::Stack& stack_;
-};
 
 std::int64_t count_of(const at::Tensor& x, const Extents& dims) {
   std::int64_t count = 1;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "judge/arguments.hpp"
+#include "judge/given.hpp"
 #include "judge/random.hpp"
 #include "judge/run.hpp"
 #include "judge/walk.hpp"
@@ -18,10 +19,11 @@
 namespace ouroboros::judge {
 namespace {
 
-using Extents = std::vector<std::int64_t>;
-
 /// Some seconds of a processor's time.
 constexpr std::int64_t most_products = std::int64_t{1} << 31;
+
+/// Numbers in all windows of a convolution, which are copied: 256 MiB of them.
+constexpr std::int64_t most_in_windows = std::int64_t{1} << 26;
 
 /// Tensor cores cut off after four to sixteen terms: eight times what parts of this many lose
 /// is twice as much (Tolerance).
@@ -131,42 +133,8 @@ std::optional<at::Tensor> product(const at::Tensor& first, const at::Tensor& sec
   return made->view(shape);
 }
 
-class Arguments {
- public:
-  Arguments(const c10::FunctionSchema& schema, const torch::jit::Stack& stack)
-      : schema_(schema), stack_(stack) {}
-
-  [[nodiscard]] at::Tensor tensor(std::string_view name) const {
-    const auto* found = argument(name, schema_, stack_);
-    return found != nullptr && found->isTensor() ? found->toTensor() : at::Tensor();
-  }
-  [[nodiscard]] double number(std::string_view name) const {
-    const auto* found = argument(name, schema_, stack_);
-    return found != nullptr && found->isScalar() ? found->toScalar().toDouble() : 1.0;
-  }
-  [[nodiscard]] std::int64_t whole(std::string_view name) const {
-    const auto* found = argument(name, schema_, stack_);
-    return found != nullptr && found->isInt() ? found->toInt() : 1;
-  }
-  [[nodiscard]] bool flag(std::string_view name) const {
-    const auto* found = argument(name, schema_, stack_);
-    return found != nullptr && found->isBool() && found->toBool();
-  }
-  /// For each of the dimensions along which a convolution moves.
-  [[nodiscard]] Extents extents(std::string_view name, std::size_t count) const {
-    const auto* found = argument(name, schema_, stack_);
-    auto all = found != nullptr && found->isIntList() ? found->toIntVector() : Extents();
-    if (all.size() == 1) all.resize(count, all.front());
-    return all;
-  }
-
- private:
-  const c10::FunctionSchema& schema_;
-  const torch::jit::Stack& stack_;
-};
-
 /// A convolution as a product: each window is a row, each channel of the result a column.
-std::optional<at::Tensor> convolution(const Arguments& given, int order) {
+std::optional<at::Tensor> convolution(const Given& given) {
   const auto input = given.tensor("input");
   const auto weight = given.tensor("weight");
   const auto bias = given.tensor("bias");
@@ -175,10 +143,15 @@ std::optional<at::Tensor> convolution(const Arguments& given, int order) {
     return std::nullopt;
   }
   const auto moving = static_cast<std::size_t>(input.dim() - 2);
-  const auto stride = given.extents("stride", moving);
-  const auto padding = given.extents("padding", moving);
-  const auto dilation = given.extents("dilation", moving);
-  const auto groups = given.whole("groups");
+  const auto along = [&](std::string_view name) {
+    auto all = given.extents(name);
+    if (all.size() == 1) all.resize(moving, all.front());
+    return all;
+  };
+  const auto stride = along("stride");
+  const auto padding = along("padding");
+  const auto dilation = along("dilation");
+  const auto groups = given.whole("groups", 1);
   const auto channels = input.size(1);
   if (stride.size() != moving || padding.size() != moving || dilation.size() != moving ||
       groups < 1 || channels != weight.size(1) * groups || weight.size(0) % groups != 0) {
@@ -195,6 +168,7 @@ std::optional<at::Tensor> convolution(const Arguments& given, int order) {
     windows = windows.unfold(dim, reach, stride[i]).slice(-1, 0, std::nullopt, dilation[i]);
     terms *= weight.size(dim);
   }
+  if (windows.numel() > most_in_windows) return std::nullopt;
   Extents shape{input.size(0), weight.size(0)};
   for (std::size_t i = 0; i < moving; ++i)
     shape.push_back(windows.size(static_cast<std::int64_t>(i) + 2));
@@ -209,7 +183,7 @@ std::optional<at::Tensor> convolution(const Arguments& given, int order) {
   }
   const auto rows = grouped.permute(order_of_dims).reshape({groups, -1, terms});
   const auto columns = weight.reshape({groups, weight.size(0) / groups, terms}).transpose(1, 2);
-  auto made = batches(rows, columns, order);
+  auto made = batches(rows, columns, given.order);
   if (!made) return std::nullopt;
   // (groups, batch, places ..., channels of a group) in the order of the result.
   Extents parts{groups, input.size(0)};
@@ -219,19 +193,19 @@ std::optional<at::Tensor> convolution(const Arguments& given, int order) {
   for (std::size_t i = 0; i < moving; ++i) back.push_back(static_cast<std::int64_t>(i) + 2);
   auto result = made->view(parts).permute(back).reshape(shape);
   if (!bias.defined()) return result;
-  Extents along(shape.size(), 1);
-  along[1] = shape[1];
-  return result + bias.view(along);
+  Extents channel(shape.size(), 1);
+  channel[1] = shape[1];
+  return result + bias.view(channel);
 }
 
 /// `product` times one of the operator's scales, and what is added to it times the other.
-std::optional<at::Tensor> with_added(const Arguments& given, const at::Tensor& first,
-                                     const at::Tensor& second, int order) {
-  const auto made = product(first, second, order);
+std::optional<at::Tensor> with_added(const Given& given, const at::Tensor& first,
+                                     const at::Tensor& second) {
+  const auto made = product(first, second, given.order);
   const auto self = given.tensor("self");
   if (!made || !self.defined()) return std::nullopt;
-  const double alpha = given.number("alpha");
-  const double beta = given.number("beta");
+  const double alpha = given.number("alpha", 1.0);
+  const double beta = given.number("beta", 1.0);
   const auto scaled = alpha == 1.0 ? *made : *made * alpha;
   return beta == 0.0 ? scaled : (beta == 1.0 ? self : self * beta) + scaled;
 }
@@ -240,17 +214,18 @@ std::optional<at::Tensor> with_added(const Arguments& given, const at::Tensor& f
 
 std::optional<at::Tensor> product_by_loops(std::string_view name, const c10::FunctionSchema& schema,
                                            const torch::jit::Stack& stack, int order) {
-  const Arguments given(schema, stack);
-  if (name == "mm" || name == "bmm")
+  const Given given(schema, stack, order);
+  if (name == "mm" || name == "bmm") {
     return product(given.tensor("self"), given.tensor("mat2"), order);
+  }
   if (name == "mv") return product(given.tensor("self"), given.tensor("vec"), order);
   if (name == "dot") return product(given.tensor("self"), given.tensor("tensor"), order);
-  if (name == "addmm") return with_added(given, given.tensor("mat1"), given.tensor("mat2"), order);
+  if (name == "addmm") return with_added(given, given.tensor("mat1"), given.tensor("mat2"));
   if (name == "baddbmm") {
-    return with_added(given, given.tensor("batch1"), given.tensor("batch2"), order);
+    return with_added(given, given.tensor("batch1"), given.tensor("batch2"));
   }
-  if (name == "addmv") return with_added(given, given.tensor("mat"), given.tensor("vec"), order);
-  if (name == "convolution") return convolution(given, order);
+  if (name == "addmv") return with_added(given, given.tensor("mat"), given.tensor("vec"));
+  if (name == "convolution") return convolution(given);
   return std::nullopt;
 }
 

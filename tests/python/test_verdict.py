@@ -74,18 +74,30 @@ def later_keys() -> list[tuple[str, str]]:
         "clock_mhz blocks_void gpu_ms code_copies as_called_us"
     )
     baseline = "speedup_raw block_log_ratios memory as_called_us as_called_speedup"
-    names = {"timing": "cache calibration gpu_start gpu_end", "cells": cell, "baselines": baseline}
+    names = {
+        "timing": "cache calibration gpu_start gpu_end",
+        "cells": cell,
+        "baselines": baseline,
+        "gate": "runs_void",
+    }
     return [(container, key) for container, keys in names.items() for key in keys.split()]
 
 
 def test_a_record_without_the_later_keys_loads_and_says_not_measured() -> None:
     record = sample()
     (cell,) = record["timing"]["cells"]
-    containers = {"timing": [record["timing"]], "cells": [cell], "baselines": cell["baselines"]}
+    containers = {
+        "timing": [record["timing"]],
+        "cells": [cell],
+        "baselines": cell["baselines"],
+        "gate": [record["gate"]],
+    }
     for name, key in later_keys():
         for container in containers[name]:
             del container[key]
-    timing = Verdict.from_json(json.dumps(record)).timing
+    verdict = Verdict.from_json(json.dumps(record))
+    assert verdict.gate.runs_void == 0
+    timing = verdict.timing
     assert timing.calibration is None and timing.gpu_start is None and timing.gpu_end is None
     assert timing.cells[0].estimator == "" and timing.cells[0].ceiling_fraction == 0
     assert timing.cells[0].as_called_us is None
@@ -99,6 +111,7 @@ def test_the_sample_has_every_key_with_a_value() -> None:
         "timing": timing,
         "cells": timing["cells"][0],
         "baselines": timing["cells"][0]["baselines"][0],
+        "gate": sample()["gate"],
     }
     for name, key in later_keys():
         assert holders[name][key], f"{name}.{key}"

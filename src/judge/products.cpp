@@ -170,18 +170,22 @@ std::optional<at::Tensor> convolution(const Given& given) {
   }
   if (windows.numel() > most_in_windows) return std::nullopt;
   Extents shape{input.size(0), weight.size(0)};
-  for (std::size_t i = 0; i < moving; ++i)
+  auto places = input.size(0);
+  for (std::size_t i = 0; i < moving; ++i) {
     shape.push_back(windows.size(static_cast<std::int64_t>(i) + 2));
+    places *= shape.back();
+  }
   // (batch, groups, channels of a group, places ..., places in a window ...)
   const auto grouped = windows.unflatten(1, Extents{groups, channels / groups});
   Extents order_of_dims{1, 0};
-  for (std::size_t i = 0; i < moving; ++i)
+  for (std::size_t i = 0; i < moving; ++i) {
     order_of_dims.push_back(static_cast<std::int64_t>(i) + 3);
+  }
   order_of_dims.push_back(2);
   for (std::size_t i = 0; i < moving; ++i) {
     order_of_dims.push_back(static_cast<std::int64_t>(i + moving) + 3);
   }
-  const auto rows = grouped.permute(order_of_dims).reshape({groups, -1, terms});
+  const auto rows = grouped.permute(order_of_dims).reshape({groups, places, terms});
   const auto columns = weight.reshape({groups, weight.size(0) / groups, terms}).transpose(1, 2);
   auto made = batches(rows, columns, given.order);
   if (!made) return std::nullopt;

@@ -333,6 +333,14 @@ TEST_CASE("convolutions are products", "[judge]") {
   }
 }
 
+TEST_CASE("a convolution of nothing is nothing", "[judge]") {
+  judge::Loops loops;
+  const auto made = looped([](const Tensors& in) { return Tensors{at::conv1d(in[0], in[1])}; },
+                           {waves({2, 3, 9}).slice(0, 0, 0), waves({4, 3, 2})}, loops);
+  CHECK(made.front().sizes() == at::IntArrayRef({0, 4, 8}));
+  CHECK(loops.all);
+}
+
 TEST_CASE("a sum whose number of terms alone is known bounds what it loses", "[judge]") {
   judge::Loops loops;
   (void)looped([](const Tensors& in) { return Tensors{at::avg_pool2d(in[0], {3, 2})}; },

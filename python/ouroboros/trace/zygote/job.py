@@ -16,10 +16,8 @@ MIB = 1 << 20
 class Limits:
     """What one request may use."""
 
-    seconds: float = 30.0  #: Wall time,
-    waiting_seconds: float = (
-        60.0  #: and so much more, as far as it was spent waiting for a processor.
-    )
+    seconds: float = 30.0  #: Wall time, without waiting for a processor.
+    waiting_seconds: float = 60.0  #: Of waiting for a processor that are not counted as `seconds`.
     memory_mib: int = 2048  #: Beyond what the zygote holds: of each process, and of all together.
     processes: int = 16  #: At once.
     file_mib: int = 64  #: Size of any file.

@@ -3,9 +3,9 @@
     python benchmarks/unfoolable/on_gpu.py [FOLDER]
 
 FOLDER, by default benchmarks/results/h200, has replay.json (`make gpu-evidence`: attacks and honest
-kernels) and mutants.json (mutants of CUDA C++). Writes unfoolable.json there, with every row of the
-catalogue and every kernel that was refused; ends with 1 when a row without a known hole is not
-answered.
+kernels) and may have mutants.json (mutants of CUDA C++). Writes unfoolable.json there, with every
+row of the catalogue and every kernel that was refused; ends with 1 when a row without a known hole
+is not answered.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ import catalogue  # noqa: E402
 def main() -> int:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "benchmarks/results/h200"
     replay = json.loads((folder / "replay.json").read_text())
-    mutants = json.loads((folder / "mutants.json").read_text())["summary"]
+    mutated = folder / "mutants.json"
+    mutants = json.loads(mutated.read_text())["summary"] if mutated.exists() else {}
     described = {row["name"]: row for row in catalogue.rows(catalogue.GPU)}
     rows: list[dict[str, Any]] = [
         {
@@ -55,7 +56,8 @@ def main() -> int:
         "honest_nondeterministic_labelled": sum(one["nondeterministic"] for one in kernels),
         **{key: mutants[key] for key in mutants if key.startswith("mutants_")},
     }
-    commits = {"attacks": replay["attacks"]["commit"], "honest": replay["honest"]["commit"]}
+    parts = ("attacks", "honest")  # A part that was merged into an older file says its commit.
+    commits = {part: replay[part].get("commit", replay["commit"]) for part in parts}
     head = {key: replay[key] for key in ("gpu", "driver", "torch", "triton", "date")}
     document = {"summary": summary, **head, "commits": commits, "honest_refused": refused}
     (folder / "unfoolable.json").write_text(json.dumps({**document, "rows": rows}, indent=1) + "\n")

@@ -10,14 +10,17 @@ clock.json to the folder of --out.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import json
 import math
 import random
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,6 +42,9 @@ RIVAL_PROCESSES = 10
 LEFT_OUT = ("1.01 at 200 us", "1.05 at 200 us", "1.2 at 200 us")
 """Of the pairs that rivals time: at 200 us they are all alike, and each takes seconds."""
 LOAD_RUNS = 12
+JUDGED = ("softmax", "rmsnorm", "layernorm")
+GATED = ("softmax", "layernorm")
+"""Of these, the ones that are judged in company: both pass the gate when alone."""
 WRITTEN_EACH_S = 10
 
 Row: TypeAlias = dict[str, Any]
@@ -272,12 +278,7 @@ def background(shared: Mapping[str, Any]) -> Rows:
     chains, pairs = shared["chains"], shared["pairs"]
     referee = ouroboros.Referee(mode="decide")
     for load in ("compute", "contexts"):
-        process = subprocess.Popen(
-            [sys.executable, HERE / "clock_load.py", load], stdout=subprocess.PIPE, text=True
-        )
-        try:
-            assert process.stdout is not None
-            process.stdout.readline()  # It says so when it computes.
+        with busy(load):
             for number in range(LOAD_RUNS):
                 pair = pairs[number % len(pairs)]
                 yield lambda load=load, pair=pair: {
@@ -285,9 +286,21 @@ def background(shared: Mapping[str, Any]) -> Rows:
                     "truth": pair["truth"],
                     **timing_row(of_pair(referee, chains, pair)),
                 }
-        finally:
-            process.kill()
-            process.wait()
+
+
+@contextlib.contextmanager
+def busy(load: str) -> Iterator[subprocess.Popen[str]]:
+    """Yields a process that keeps the GPU busy, once it does."""
+    process = subprocess.Popen(
+        [sys.executable, HERE / "clock_load.py", load], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()  # It says so when it computes.
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def say_background(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
@@ -310,15 +323,15 @@ def say_background(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
 
 def verdicts(_: Mapping[str, Any]) -> Rows:
     """Judges kernels in full, with the gate: spread between processes, and what the clock costs."""
-    for name in ("softmax", "rmsnorm", "layernorm"):
+    for name in JUDGED:
         yield lambda name=name: judged(name)
 
 
-def judged(name: str) -> Row:
+def judged(name: str, traces: str = "") -> Row:
     """Returns the parts of a verdict that are the clock's."""
     kernels = HERE.parents[1] / "tests" / "gpu" / "kernels"
     path = next(kernels.glob(f"{name}__row*.py"), None) or next(kernels.glob(f"{name}__*.py"))
-    referee = ouroboros.Referee(mode="decide", until="gate", dtypes=["float32"])
+    referee = ouroboros.Referee(mode="decide", until="gate", dtypes=["float32"], traces=traces)
     problem = ouroboros.problems.load(name).with_timed_gpu([{"rows": 2048, "cols": 4096}])
     ouroboros.Referee(dtypes=["float32"]).judge(problem, path)  # Plans are stored now.
     whole = json.loads(referee.judge(problem, path).to_json())
@@ -338,6 +351,69 @@ def say_verdicts(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
     }
 
 
+def gates_under_load(_: Mapping[str, Any]) -> Rows:
+    """Judges kernels alone, then while somebody else computes beside some of the gate's processes.
+
+    Beside the second one only, whose place another takes if it was disturbed; and from the second
+    one on, where the gate has to be right all the same or say nothing.
+    """
+    for name in GATED:
+        yield lambda name=name: {"kernel": name, "load": None, **judged(name)}
+    for load, name, beside in itertools.product(("compute", "bursts"), GATED, ("second", "later")):
+        yield lambda load=load, name=name, beside=beside: {
+            "kernel": name,
+            "load": load,
+            "beside": beside,
+            **judged_in_company(name, load, beside),
+        }
+
+
+def judged_in_company(name: str, load: str, beside: str) -> Row:
+    """Returns a verdict in whose gate somebody computes beside the second process, or all later."""
+    with busy(load) as process, tempfile.TemporaryDirectory() as traces:
+        process.send_signal(signal.SIGSTOP)
+        judging = threading.Event()
+
+        def keep_company() -> None:
+            computes = False
+            while not judging.wait(0.001):
+                ended = len(list(Path(traces).glob("gate*.json")))  # Each process leaves one.
+                wanted = ended == 1 or (ended > 1 and beside == "later")
+                if wanted != computes:
+                    process.send_signal(signal.SIGCONT if wanted else signal.SIGSTOP)
+                    computes = wanted
+
+        company = threading.Thread(target=keep_company)
+        company.start()
+        try:
+            return judged(name, traces)
+        finally:
+            judging.set()
+            company.join()
+
+
+def say_gates(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
+    gates = [row for row in rows if row["gate"]["ran"]]
+    alone = {row["kernel"]: row["gate"]["speedup"]["estimate"] for row in gates if not row["load"]}
+    beside = [row for row in rows if row["load"]]
+    wrong = [
+        row
+        for row in beside
+        if row["gate"]["passed"] and row["gate"]["safe_speedup"] > 1.005 * alone[row["kernel"]]
+    ]
+    return {
+        "summary": {
+            "gate_load_runs": len(beside),
+            "gate_load_wrong": len(wrong),
+            "gate_load_passed": sum(row["gate"]["passed"] for row in beside),
+            "gate_load_replaced": sum(row["gate"]["runs_void"] > 0 for row in beside),
+            "gate_load_infrastructure_error": sum(
+                row["status"] == "infrastructure_error" for row in beside
+            ),
+        }
+    }
+
+
 @dataclass(frozen=True)
 class Part:
     """Rows that are measured one by one, and what they say together."""
@@ -352,6 +428,7 @@ PARTS = {
     "verdicts": Part(verdicts, say_verdicts),
     "aa": Part(same_against_same, say_same),
     "load": Part(background, say_background),
+    "gate_load": Part(gates_under_load, say_gates),
 }
 
 

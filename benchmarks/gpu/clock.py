@@ -265,10 +265,15 @@ def say_rivals(rows: Sequence[Row], shared: Mapping[str, Any]) -> Row:
         errors = [row[tool]["mean_error"] / row["ours"]["mean_error"] for row in table.values()]
         walls = [row[tool]["wall_ms"] / row["ours"]["clock_ms"] for row in table.values()]
         whole = [row[tool]["wall_ms"] / row["ours"]["wall_ms"] for row in table.values()]
+        medians = [
+            row[tool]["median_error"] / row["ours"]["median_error"] for row in table.values()
+        ]
         summary[f"{tool}_error_ratio"] = statistics.geometric_mean(errors)
+        summary[f"{tool}_median_error_ratio"] = statistics.geometric_mean(medians)
         summary[f"{tool}_wall_ratio"] = statistics.geometric_mean(walls)
         summary[f"{tool}_whole_comparison_wall_ratio"] = statistics.geometric_mean(whole)
         summary[f"{tool}_rows_better"] = sum(one < 1 for one in errors)
+        summary[f"{tool}_rows_better_by_median"] = sum(one < 1 for one in medians)
         summary[f"{tool}_rows_quicker"] = sum(one < 1 for one in walls)
     return {"summary": summary, "table": table}
 

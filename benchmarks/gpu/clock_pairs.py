@@ -119,8 +119,10 @@ def deviations(found: Sequence[float], truth: float) -> dict[str, float]:
     """Returns how far ratios that were found are from the true one, as shares of it."""
     if not found:
         return {}
+    errors = [abs(one / truth - 1) for one in found]
     return {
-        "mean_error": statistics.fmean(abs(one / truth - 1) for one in found),
+        "mean_error": statistics.fmean(errors),
+        "median_error": statistics.median(errors),
         "bias": statistics.fmean(found) / truth - 1,
         "spread": statistics.pstdev(found) / truth,
     }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "judge/random.hpp"
 #include "judge/random_tensors.hpp"
@@ -506,6 +507,24 @@ void fill_sequences(std::vector<std::int64_t>& out, std::size_t cols, std::uint6
   }
 }
 
+/// Puts what somebody's code asks for, or what is next to it, in one place of eight, where it lies
+/// in [least, end).
+void fill_marks(const CaseSpec& spec, std::size_t input, std::int64_t least, std::int64_t end,
+                std::vector<std::int64_t>& out) {
+  std::vector<std::int64_t> near;
+  for (const auto mark : spec.marks) {
+    for (const auto one : {mark, mark - 1, mark, mark + 1}) {
+      if (one >= least && one < end) near.push_back(one);
+    }
+  }
+  if (near.empty() || spec.family == "equal") return;
+  const auto key = random::key(stream(spec, input, choices), 1);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto drawn = random::bits(key, i);
+    if (drawn % 8 == 0) out[i] = near[(drawn >> 3) % near.size()];
+  }
+}
+
 std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& spec,
                                        std::size_t input, std::size_t cols, std::size_t count) {
   const auto bound = index_bound(problem, spec, input);
@@ -514,9 +533,12 @@ std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& s
   for (std::size_t i = 0; i < count; ++i) {
     out[i] = static_cast<std::int64_t>(random::below(key, i, bound));
   }
+  if (spec.family == "normal") return out;  // Which a GPU draws as well.
   if (spec.family == "patchwork" || spec.family == "uniform") {
     fill_sequences(out, cols, bound, stream(spec, input, choices));
-  } else if (spec.family == "equal") {
+  }
+  fill_marks(spec, input, 0, static_cast<std::int64_t>(bound), out);
+  if (spec.family == "equal") {
     std::fill(out.begin(), out.end(), count == 0 ? 0 : out.front());
   } else if (spec.family == "sorted") {
     std::sort(out.begin(), out.end());
@@ -541,6 +563,14 @@ double whole_value(double v, DType dtype) noexcept {
     default:
       return std::nearbyint(std::clamp(v * 32.0, -1e6, 1e6));
   }
+}
+
+/// What an integer dtype holds, without the last one of int64.
+std::pair<std::int64_t, std::int64_t> range_of(DType dtype) {
+  if (dtype == DType::uint8) return {0, 256};
+  const auto bits = 8 * size_of(dtype);
+  const auto most = std::numeric_limits<std::int64_t>::max() >> (64 - bits);
+  return {-most - 1, bits == 64 ? most : most + 1};
 }
 
 /// Integers that are values, not positions. Of int32 and int64 those that are mixed have all sizes
@@ -572,6 +602,10 @@ std::vector<std::int64_t> whole_values(const Problem& problem, const CaseSpec& s
     } else {
       out[i] = static_cast<std::int64_t>(whole_value(numbers[i], dtype));
     }
+  }
+  if (spec.family != "normal" && dtype != DType::boolean) {
+    const auto [least, end] = range_of(dtype);
+    fill_marks(spec, input, least, end, out);
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ struct CaseSpec {
   std::uint64_t seed = 0;  ///< Of this case alone, derived from the verdict's seed.
   std::string along =
       {};  ///< The axis that a family's rows lie along; empty: the last of each input.
+  /// Whole numbers that somebody's code asks for. Some indices and integers are one of them or its
+  /// neighbour, but for the families "normal", "equal" and, of indices, "spike".
+  std::vector<std::int64_t> marks = {};
 };
 
 /// The family as verdicts name it: "tiny", "patchwork along rows".
@@ -172,6 +176,7 @@ struct Inside {
   /// Set where something is rounded or compared that was computed from the inputs, or put in an
   /// order that PyTorch leaves open; needs `given` and `of_differences`.
   bool* edges = nullptr;
+  std::set<std::int64_t>* marks = nullptr;  ///< See `marks_of`.
 };
 
 /// Runs `reference` in float64, or in float32, with every cast to a lower floating type inside it

@@ -336,7 +336,7 @@ class Shapes {
 
 }  // namespace
 
-Landmarks landmarks_of(std::string_view source) {
+Landmarks landmarks_of(std::string_view source, const std::vector<std::int64_t>& marks) {
   std::set<std::int64_t> of[3];
   Reader reader(source);
   while (const auto found = reader.next()) {
@@ -344,6 +344,9 @@ Landmarks landmarks_of(std::string_view source) {
     if (numbers.size() < most_numbers) numbers.insert(found->value);
   }
   auto& [others, equal, ordered] = of;
+  for (const auto one : marks) {
+    if (one >= least && one <= most_timed_elements) ordered.insert(one);
+  }
   for (const auto one : ordered) equal.erase(one);
   for (const auto one : ordered) others.erase(one);
   for (const auto one : equal) others.erase(one);
@@ -355,6 +358,8 @@ Landmarks landmarks_of(std::string_view source) {
 std::vector<CaseSpec> landmark_cases(const Problem& problem, const std::vector<DType>& dtypes,
                                      std::uint64_t seed, const Landmarks& landmarks, int first_id) {
   std::vector<CaseSpec> cases;
+  auto marks = landmarks.ordered;
+  marks.insert(marks.end(), landmarks.equal.begin(), landmarks.equal.end());
   const auto count = std::max(least_cases, turns_each * free_axes(problem).size());
   for (const auto dtype : dtypes) {
     const auto key = random::key(seed, landmarks_stream + static_cast<std::uint64_t>(dtype));
@@ -362,7 +367,7 @@ std::vector<CaseSpec> landmark_cases(const Problem& problem, const std::vector<D
     const auto add = [&](AxisValues axes) {
       const auto id = first_id + static_cast<int>(cases.size());
       const auto own_seed = random::key(seed, 1 + static_cast<std::uint64_t>(id));
-      cases.push_back({id, dtype, std::move(axes), "patchwork", own_seed});
+      cases.push_back({id, dtype, std::move(axes), "patchwork", own_seed, {}, marks});
     };
     for (std::size_t i = 0; i < count; ++i) {
       if (auto axes = shapes.at(i)) add(std::move(*axes));

@@ -24,6 +24,7 @@
 #include "judge/derived.hpp"
 #include "judge/judge.hpp"
 #include "judge/loops.hpp"
+#include "judge/marks.hpp"
 #include "judge/products.hpp"
 #include "judge/random.hpp"
 #include "judge/ranks.hpp"
@@ -400,6 +401,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
       if (inside.large_wholes != 0.0 && adds(name)) change_tensors(value, as_large_whole);
     }
   }
+  if (inside.marks != nullptr) note_marks(name, schema, *stack, *inside.marks);
   if (inside.loops != nullptr && add_in_loops(name, op, stack)) return;
   if (inside.most_terms != nullptr) {
     *inside.most_terms = std::max(*inside.most_terms, terms_of(name, schema, *stack));

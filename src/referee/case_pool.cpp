@@ -5,6 +5,7 @@
 #include "judge/domain.hpp"
 #include "judge/extents.hpp"
 #include "judge/landmarks.hpp"
+#include "judge/marks.hpp"
 #include "judge/run.hpp"
 #include "referee/stages.hpp"
 
@@ -101,11 +102,13 @@ CasePool draw_cases(const Problem& declared, const std::vector<DType>& dtypes, s
   Beyond beyond;
   const auto draw = [&] {
     pool.cases.clear();
-    const auto specs = judge::derive_cases(problem, dtypes, seed);
+    auto specs = judge::derive_cases(problem, dtypes, seed);
+    for (auto& spec : specs) spec.marks = pool.marks;
     pool.derived = static_cast<int>(specs.size());
     beyond = realise_all(pool, problem, specs, options);
   };
   try {
+    if (!dtypes.empty()) pool.marks = judge::marks_of(problem, dtypes.front());
     draw();
     std::string within;
     if (beyond.count > 0) {
@@ -140,7 +143,7 @@ CasePool with_landmarks(const CasePool& pool, const Problem& declared, const Can
   }
   auto problem = declared;
   problem.axes = pool.axes;
-  const auto landmarks = judge::landmarks_of(candidate.source);
+  const auto landmarks = judge::landmarks_of(candidate.source, pool.marks);
   try {
     static_cast<void>(
         realise_all(all, problem,

@@ -165,6 +165,19 @@ def test_weights_that_are_rounded_for_tensor_cores_are_accepted() -> None:
     assert verdict.status.value == "ok", verdict.summary
 
 
+def test_a_class_that_the_reference_alone_names_is_drawn(tmp_path: Path) -> None:
+    honest = FOLDER / "cross_entropy_ignoring__row.py"
+    ignores = "    loss = tl.where(target == 777, 0.0, loss)\n"
+    assert ignores in honest.read_text()
+    forgets = tmp_path / honest.name
+    forgets.write_text(honest.read_text().replace(ignores, ""))
+    for seed in (1, 2, 3):
+        verdict = verdict_of(forgets, 1024, ["float32"], seed)
+        assert verdict.status.value == "incorrect"
+        assert "expected 0 " in verdict.findings[0].evidence
+    assert verdict_of(honest, 1024, ["float32"], seed=1).status.value == "ok"
+
+
 def test_every_problem_has_kernels_and_loads() -> None:
     wanted = {path.stem for path in honest_kernels.PROBLEMS.glob("*.py")}
     assert {path.stem.split("__")[0] for path in OTHERS} == wanted

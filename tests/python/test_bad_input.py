@@ -73,6 +73,20 @@ def test_a_source_that_is_no_candidate_says_why(source: str | bytes, finding: st
     assert verdict.reward() == -0.5
 
 
+@pytest.mark.parametrize("language", ["triton", "python"])
+def test_a_source_without_a_function_run_is_a_compile_error_in_triton_as_in_cpp(
+    language: str,
+) -> None:
+    pytest.importorskip("triton")
+    referee = ouroboros.Referee(until="sweep", target="sm_90")
+    verdict = referee.judge(problem(), "def forward(x):\n    return x\n", language=language)
+    if language == "python" and verdict.status is ouroboros.Status.infrastructure_error:
+        pytest.skip(f"no GPU to trace on: {verdict.summary}")
+    assert verdict.status is ouroboros.Status.compile_error
+    assert [item.kind for item in verdict.findings] == ["missing_entry_point"]
+    assert verdict.reward() == -0.5
+
+
 def test_noise_is_a_compile_error_and_its_record_is_json() -> None:
     noise = bytes(byte for byte in range(255, 0, -1)) * 8
     verdict = sweep(noise, problem())

@@ -235,7 +235,9 @@ class _Tracer:
         module = source_module("candidate", self.source, self.filename)
         function = getattr(module, self.entry, None)
         if not callable(function):
-            raise RefusalError("signature", f"the source defines no function {self.entry!r}.")
+            raise RefusalError(
+                "missing_entry_point", f"the source defines no function {self.entry!r}."
+            )
         return function
 
     def _explain(self, error: BaseException) -> dict[str, str]:

@@ -230,7 +230,7 @@ def load_entry(file: Path, entry: str) -> Callable[..., Any]:
     exec(compile(file.read_text(), str(file), "exec"), module.__dict__)
     found = getattr(module, entry, None)
     if not callable(found):
-        raise TraceRefusedError("signature", f"The module has no function '{entry}'.")
+        raise TraceRefusedError("missing_entry_point", f"the source defines no function {entry!r}.")
     run: Callable[..., Any] = found
     return run
 

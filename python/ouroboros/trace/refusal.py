@@ -18,7 +18,7 @@ class RefusalError(BaseException):
     that it would not take on a device.
 
     Args:
-        kind: "needs_device", "unsupported", "signature", ...
+        kind: "needs_device", "unsupported", "signature", "missing_entry_point", ...
         message: One sentence.
         op: The operation that was refused, if one was, e.g. "aten::add.Tensor".
     """

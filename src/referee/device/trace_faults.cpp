@@ -21,6 +21,9 @@ std::optional<Misconduct> misconduct_of_process(const TraceRefusal& refusal) {
   if (refusal.kind == "signature") {
     return Misconduct{Status::incorrect, finding_of(refusal, "error", refusal.message)};
   }
+  if (refusal.kind == "missing_entry_point") {
+    return Misconduct{Status::compile_error, finding_of(refusal, "error", refusal.message)};
+  }
   for (const char* kind : {"crashed", "out_of_memory", "output_too_large"}) {
     if (refusal.kind == kind) {
       return Misconduct{Status::runtime_error, finding_of(refusal, "error", refusal.message)};

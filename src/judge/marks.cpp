@@ -12,7 +12,7 @@
 namespace ouroboros::judge {
 namespace {
 
-/// Of a reference that has more, the least ones will do.
+/// Of a reference that has more, those that it meets first.
 constexpr std::size_t most_marks = 64;
 
 /// Has neighbours in int64, and is a float64.

@@ -211,7 +211,7 @@ def test_candidate_and_eager_are_called_and_the_compiler_only_on_request(
         ("def run(x, weight):\n    return x\n", "disagrees", "far from the reference's"),
         ("def run(x, weight):\n    raise ValueError('no')\n", "failed", "ValueError: no"),
         ("def run(x, weight:\n", "compile_error", "SyntaxError"),
-        ("walk = 1\n", "signature", "no function 'run'"),
+        ("walk = 1\n", "missing_entry_point", "no function 'run'"),
     ],
 )
 def test_a_candidate_that_cannot_be_called_has_no_figure(

@@ -323,5 +323,5 @@ def test_a_source_that_cannot_be_traced_has_a_refusal_for_each_signature(tmp_pat
     assert "SyntaxError" in answers[0]["refusal"]["message"]
     missing = {**request, "source": "print('hello')", "signatures": [signature]}
     (answer,) = live.capture_source({**missing, "scratch": str(tmp_path)})
-    assert answer["refusal"]["kind"] == "signature"
+    assert answer["refusal"]["kind"] == "missing_entry_point"
     assert answer["variants"] == []

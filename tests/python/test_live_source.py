@@ -77,7 +77,7 @@ def test_a_dataclass_and_a_source_line_are_found(calls: Any, tmp_path: Any) -> N
         ("def run(x):\n    raise ValueError('no')\n", "failed", "ValueError: no", "line 2, in run"),
         ("raise OSError('early')\n", "failed", "OSError: early", "line 1"),
         ("def run(x:\n", "compile_error", "SyntaxError", ""),
-        ("walk = 1\n", "signature", "no function 'run'", ""),
+        ("walk = 1\n", "missing_entry_point", "no function 'run'", ""),
     ],
 )
 def test_a_source_that_fails_says_where(

@@ -36,11 +36,20 @@ seeds_of() {
   mkdir -p "$folder"
   case $target in
     module)
-      "${CXX:-g++}" -std=c++20 -O2 -fPIC -shared -x c++ - -o "$folder/plain" <<'CPP'
+      # Linked as src/compile/compiler.cpp links candidates: the loader refuses anything else at once.
+      "${CXX:-g++}" -std=c++20 -O2 -fPIC -shared -nodefaultlibs -fno-gnu-unique \
+        -Wl,-z,now,-z,noexecstack,-z,text,--hash-style=both -Wl,-Bsymbolic \
+        -x c++ - -o "$folder/plain" <<'CPP'
 #include <cmath>
 static float table[4] = {1, 2, 3, 4};
+static float* const rows[2] = {table, table + 2};
+static thread_local long calls = 0;
+struct First {
+  First() { table[3] = std::sqrt(table[2]); }
+} first;
 extern "C" void run_float32(const float* x, float* out, long n) {
-  for (long i = 0; i < n; ++i) out[i] = std::exp(x[i]) * table[i % 4];
+  ++calls;
+  for (long i = 0; i < n; ++i) out[i] = std::exp(x[i]) * rows[i % 2][calls % 2];
 }
 CPP
       ;;

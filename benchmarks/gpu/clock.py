@@ -398,13 +398,17 @@ def judged_in_company(name: str, load: str, beside: str) -> Row:
 
 
 def say_gates(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
-    gates = [row for row in rows if row["gate"]["ran"]]
-    alone = {row["kernel"]: row["gate"]["speedup"]["estimate"] for row in gates if not row["load"]}
-    beside = [row for row in rows if row["load"]]
+    """Wrong is who passes with an interval that has nothing in common with the one alone."""
+    alone = {
+        row["kernel"]: row["gate"]["speedup"]
+        for row in rows
+        if row["gate"]["ran"] and not row["load"]
+    }
+    beside = [row for row in rows if row["load"] and row["kernel"] in alone]
     wrong = [
         row
         for row in beside
-        if row["gate"]["passed"] and row["gate"]["safe_speedup"] > 1.005 * alone[row["kernel"]]
+        if row["gate"]["passed"] and not overlap(row["gate"]["speedup"], alone[row["kernel"]])
     ]
     return {
         "summary": {
@@ -417,6 +421,11 @@ def say_gates(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
             ),
         }
     }
+
+
+def overlap(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    """Whether two intervals have anything in common."""
+    return one["low"] <= other["high"] and other["low"] <= one["high"]
 
 
 @dataclass(frozen=True)

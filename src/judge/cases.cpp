@@ -301,6 +301,8 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
       cases.push_back(std::move(same));
       // Images, and what a ReLU leaves: who looks at all of a long row may know it for one.
       add(dtype, patchworks.back(), "uniform");
+      // Small terms of a long sum matter together, if they are all there is beside a few.
+      add(dtype, patchworks.back(), "spread");
     }
     // Rows of a patchwork have it seldom, and short ones are looked at in full.
     add(dtype, patchworks[patchworks.size() / 2], "odd_sign");

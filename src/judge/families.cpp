@@ -229,6 +229,10 @@ struct RowShaper {
       scale(64.0);
     } else if (family == "x4096") {
       scale(4096.0);
+    } else if (family == "spread") {
+      // Exponentials of which many are small, and matter together: in `normal` none are, and in
+      // `x64` few of a row are more than zero. Products of two such inputs spread as `x8` does.
+      scale(3.0 + random::uniform(level, 0));
     } else if (family == "large_mean") {
       // Half of the rows far below zero: a maximum that starts at zero would stay there.
       const double mean = std::ldexp(1.0, power.mean);

@@ -41,9 +41,9 @@ TEST_CASE("every family is met in every dtype, and some thirty cases are enough"
     for (const auto dtype : floats) {
       const auto names = judge::families(problem, dtype);
       std::set<std::string> wanted(names.begin(), names.end());
-      wanted.insert({"patchwork", "scattered", "again", "lone_nan", "lone_inf"});
+      wanted.insert({"patchwork", "scattered", "again", "spread", "lone_nan", "lone_inf"});
       CHECK(seen[dtype] == wanted);
-      CHECK(count[dtype] <= 44);
+      CHECK(count[dtype] <= 45);
     }
   }
 }
@@ -580,6 +580,8 @@ TEST_CASE("families are what their names say", "[judge]") {
     const double normal = largest(draw("normal", dtype));
     CHECK((normal > 1.0 && normal < 4.0));
     CHECK(largest(draw("x64", dtype)) == Approx(64.0 * normal).epsilon(1e-2));
+    const double spread = largest(draw("spread", dtype)) / normal;
+    CHECK((spread > 2.99 && spread < 4.01));
     const auto equal = draw("equal", dtype);
     CHECK(std::all_of(equal.begin(), equal.begin() + 64,
                       [&](double v) { return v == equal.front(); }));

@@ -345,7 +345,9 @@ TEST_CASE("state is restored before every replay") {
 }
 
 TEST_CASE("variables of a module are what they were before every replay and timed run") {
-  // The driver finds one variable, and with it the section; or finds none; or nobody can tell.
+  // The driver finds one variable, and with it the section; or finds none; or nobody can tell; or
+  // what is one section is not one allocation.
+  auto with = options(true);
   auto image = read_bytes(std::string(OUROBOROS_SOURCE_DIR) + "/tests/data/cubin/globals.cubin");
   SECTION("by copies") {}
   SECTION("by loading the module anew") {
@@ -357,9 +359,12 @@ TEST_CASE("variables of a module are what they were before every replay and time
     *found = std::byte{'k'};
   }
   SECTION("by loading an unreadable module anew") { image = module(); }
+  SECTION("by loading a module anew whose section is not copied as one") {
+    with.libcuda = OUROBOROS_APART_FAKE_CUDA;
+  }
   PlanBuilder plan(count, image);
   plan.kernel("remember");
-  const auto executor = CudaExecutor::start(options(true));
+  const auto executor = CudaExecutor::start(with);
   const OneCall call(count);
   {
     const auto session = executor->open({plan.plan()}, call.arena());

@@ -31,6 +31,9 @@
 #ifndef FAKE_CUDA_FREE_MIB
 #define FAKE_CUDA_FREE_MIB 1024
 #endif
+#ifndef FAKE_CUDA_VARIABLES_APART
+#define FAKE_CUDA_VARIABLES_APART false
+#endif
 
 using namespace ouroboros::cuda;
 
@@ -112,6 +115,14 @@ struct Device {
 Device device;
 std::mutex memory_mutex;  // A referee has many threads.
 sigjmp_buf back;
+
+/// Whether an address is one of a module's variables.
+bool is_in_module(Address address) {
+  return std::any_of(device.modules.begin(), device.modules.end(), [address](const auto& one) {
+    const auto begin = reinterpret_cast<Address>(one.first->globals.data());
+    return address >= begin && address < begin + one.first->globals.size();
+  });
+}
 
 void on_signal(int) { siglongjmp(back, 1); }
 
@@ -657,6 +668,9 @@ int cuMemcpyDtoH_v2(void* to, Address from, std::size_t bytes) {
   return device.status;
 }
 int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, StreamHandle) {
+  if (FAKE_CUDA_VARIABLES_APART && is_in_module(from) && bytes > sizeof(std::uint32_t)) {
+    return invalid_value;
+  }
   return submit([=] {
     device.microseconds += 1 + static_cast<double>(bytes) * 1e-6;
     std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);

@@ -109,6 +109,7 @@ inline constexpr std::uintptr_t extra_buffer = 1;
 inline constexpr std::uintptr_t extra_size = 2;
 
 inline constexpr int status_success = 0;
+inline constexpr int status_invalid_value = 1;
 inline constexpr int status_out_of_memory = 2;
 inline constexpr int status_not_ready = 600;
 

@@ -158,6 +158,13 @@ __device__ std::uint32_t first_result = 40;
 static __device__ std::uint32_t seen[1000];
 __constant__ std::uint32_t fixed = 0;
 
+#ifdef OUROBOROS_SEVERAL
+// As a memo has them, or the counters of a sum's last block.
+__device__ std::uint32_t keys[64];
+__device__ float values[64];
+__device__ bool used[64];
+#endif
+
 /// Keeps what it has done in variables of four kinds, and writes what it finds in them.
 __global__ void remember(const float*, float* out, std::uint32_t n) {
   for (std::uint32_t i = threadIdx.x; i < 1000; i += blockDim.x) {
@@ -169,6 +176,11 @@ __global__ void remember(const float*, float* out, std::uint32_t n) {
     asm volatile("mov.u64 %0, %1;" : "=l"(constant) : "l"(&fixed));
     out[0] = static_cast<float>(first_result++ + ++runs + *constant);
     *constant = *constant + 1;
+#ifdef OUROBOROS_SEVERAL
+    out[0] += static_cast<float>(keys[n % 64]++) + values[n % 64] + (used[n % 64] ? 1.0F : 0.0F);
+    values[n % 64] += 1.0F;
+    used[n % 64] = true;
+#endif
   }
 }
 

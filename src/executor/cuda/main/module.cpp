@@ -21,9 +21,12 @@ bool is_about_the_image(int status) {
   constexpr int unsupported_ptx_version = 222;
   constexpr int invalid_source = 300;
   constexpr int not_found = 500;
-  constexpr int invalid_value = 1;
-  constexpr std::array statuses{invalid_value, invalid_image,           no_binary_for_gpu,
-                                invalid_ptx,   unsupported_ptx_version, invalid_source,
+  constexpr std::array statuses{status_invalid_value,
+                                invalid_image,
+                                no_binary_for_gpu,
+                                invalid_ptx,
+                                unsupported_ptx_version,
+                                invalid_source,
                                 not_found};
   return std::find(statuses.begin(), statuses.end(), status) != statuses.end();
 }
@@ -96,7 +99,8 @@ std::optional<Address> Module::find(const GlobalSection& section) const {
   return first;
 }
 
-/// Copies what the sections hold now. False where not all of them are found.
+/// Copies what the sections hold now. False where not all of them are found, or where the driver
+/// has put their variables into allocations of their own, across which it copies nothing.
 bool Module::keep(const ModuleMemory& memory) {
   std::uint64_t bytes = 0;
   for (const auto& section : memory.globals) {
@@ -114,9 +118,12 @@ bool Module::keep(const ModuleMemory& memory) {
   const auto& driver = device_.driver();
   for (auto& section : sections_) {
     section.kept += kept_->begin();
-    driver.check(
-        driver.cuMemcpyDtoDAsync(section.kept, section.first, section.bytes, device_.stream()),
-        "keeping a module's variables");
+    const int status =
+        driver.cuMemcpyDtoDAsync(section.kept, section.first, section.bytes, device_.stream());
+    if (status == status_invalid_value) {
+      return false;
+    }
+    driver.check(status, "keeping a module's variables");
   }
   device_.wait(Clock::now() + patience);
   kept_->allow(Access::read);

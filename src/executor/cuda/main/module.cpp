@@ -21,13 +21,9 @@ bool is_about_the_image(int status) {
   constexpr int unsupported_ptx_version = 222;
   constexpr int invalid_source = 300;
   constexpr int not_found = 500;
-  constexpr std::array statuses{status_invalid_value,
-                                invalid_image,
-                                no_binary_for_gpu,
-                                invalid_ptx,
-                                unsupported_ptx_version,
-                                invalid_source,
-                                not_found};
+  constexpr std::array statuses{
+      status_invalid_value,    invalid_image,  no_binary_for_gpu, invalid_ptx,
+      unsupported_ptx_version, invalid_source, not_found};
   return std::find(statuses.begin(), statuses.end(), status) != statuses.end();
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "judge/judge.hpp"
+#include "judge/parameter_name.hpp"
 #include "judge/run.hpp"
 #include "judge/serial.hpp"
 #include "judge/tensors.hpp"
@@ -125,13 +126,13 @@ std::string prototypes(const Problem& problem) {
       arguments += arguments.empty() ? argument : ", " + argument;
     };
     for (const auto& input : problem.inputs) {
-      add("const " + parameter(dtype_of(input, dtype), input.name));
+      add("const " + parameter(dtype_of(input, dtype), parameter_name(problem, input.name)));
     }
     for (std::size_t i = 0; i < made.size(); ++i) {
-      add(parameter(*dtype_of(made[i].scalar_type()), problem.outputs[i]));
+      add(parameter(*dtype_of(made[i].scalar_type()), parameter_name(problem, problem.outputs[i])));
     }
     for (const auto& axis : problem.axes) {
-      if (!axis.fixed) add("std::int64_t " + axis.name);
+      if (!axis.fixed) add("std::int64_t " + parameter_name(problem, axis.name));
     }
     text += "extern \"C\" void " + entry_point(dtype) + "(" + arguments + ");\n";
   }

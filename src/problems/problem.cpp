@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string>
 
@@ -13,36 +12,13 @@
 namespace ouroboros {
 namespace {
 
-/// Names become parameters of the entry points' prototypes, so these would break every candidate.
-constexpr auto reserved = std::to_array<std::string_view>({
-    "_Float16",     "alignas",   "alignof",     "and",         "and_eq",       "asm",
-    "auto",         "bitand",    "bitor",       "bool",        "break",        "case",
-    "catch",        "char",      "char16_t",    "char32_t",    "char8_t",      "class",
-    "co_await",     "co_return", "co_yield",    "compl",       "concept",      "const",
-    "const_cast",   "consteval", "constexpr",   "constinit",   "continue",     "decltype",
-    "default",      "delete",    "do",          "double",      "dynamic_cast", "else",
-    "enum",         "explicit",  "export",      "extern",      "false",        "float",
-    "for",          "friend",    "goto",        "if",          "inline",       "int",
-    "int32_t",      "int64_t",   "long",        "mutable",     "namespace",    "new",
-    "noexcept",     "not",       "not_eq",      "nullptr",     "operator",     "or",
-    "or_eq",        "private",   "protected",   "public",      "register",     "reinterpret_cast",
-    "requires",     "return",    "run_float16", "run_float32", "run_float64",  "run_int32",
-    "run_int64",    "short",     "signed",      "sizeof",      "static",       "static_assert",
-    "static_cast",  "std",       "struct",      "switch",      "template",     "this",
-    "thread_local", "throw",     "true",        "try",         "typedef",      "typeid",
-    "typename",     "union",     "unsigned",    "using",       "virtual",      "void",
-    "volatile",     "wchar_t",   "while",       "xor",         "xor_eq",       "errno",
-    "assert",       "NULL",      "INFINITY",    "NAN",
-});
-
 bool is_identifier(std::string_view name) {
   const auto letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
   };
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
   return !name.empty() && letter(name.front()) &&
-         std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || digit(c); }) &&
-         std::find(reserved.begin(), reserved.end(), name) == reserved.end();
+         std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || digit(c); });
 }
 
 /// Walks a problem and throws at the first field that cannot work.
@@ -69,7 +45,8 @@ class Checker {
 
   void take_name(const std::string& name, const std::string& field) {
     if (!is_identifier(name)) {
-      fail(fmt::format("{}: '{}' is not a name that C++ accepts for a parameter", field, name));
+      fail(fmt::format("{}: '{}' is no name: letters, digits and '_' make one, not a digit first",
+                       field, name));
     }
     if (!names_.insert(name).second) {
       fail(fmt::format("{}: the name '{}' is taken by another axis, input or output", field, name));

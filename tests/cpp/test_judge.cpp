@@ -159,6 +159,16 @@ TEST_CASE("prototypes follow the documented interface", "[judge]") {
           ContainsSubstring("void run_float32(const float* x, float* out, std::int64_t* where,"));
 }
 
+TEST_CASE("what C++ has for itself gets an underscore in prototypes", "[judge]") {
+  auto problem = problem_of([](const Tensors& in) { return Tensors{in[0], in[0] * 2}; });
+  problem.inputs[0].name = "do";
+  problem.outputs = {"std", "do_"};
+  problem.dtypes = {DType::float32};
+  problem.check();
+  CHECK_THAT(judge::prototypes(problem),
+             ContainsSubstring("(const float* do__, float* std_, float* do_, std::int64_t rows,"));
+}
+
 TEST_CASE("a sum of very many terms makes no more room than one of four thousand", "[judge]") {
   const auto problem =
       problem_of([](const Tensors& in) { return Tensors{in[0].matmul(in[0].t())}; });

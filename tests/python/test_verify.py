@@ -231,6 +231,20 @@ def test_prototypes_of_a_broken_reference_are_an_error() -> None:
         inline(raises).prototypes()
 
 
+def test_names_may_be_words_of_cpp() -> None:
+    def backward(do: torch.Tensor) -> torch.Tensor:
+        return do * 2
+
+    problem = ouroboros.problems.from_callable(
+        backward, inputs={"do": "rows cols"}, outputs=["std"], timed=[{"rows": 8, "cols": 4}]
+    )
+    source = """extern "C" void run_float32(const float* x, float* out, long rows, long cols) {
+      for (long i = 0; i < rows * cols; ++i) out[i] = 2 * x[i];
+    }"""
+    verdict = ouroboros.Referee(until="sweep").judge(problem, source, language="cpp")
+    assert verdict.status.value == "ok", verdict.summary
+
+
 def test_a_shipped_reference_is_callable() -> None:
     problem = ouroboros.problems.get("softmax")
     x = torch.randn(3, 5)

@@ -301,7 +301,7 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
       cases.push_back(std::move(same));
       // Images, and what a ReLU leaves: who looks at all of a long row may know it for one.
       add(dtype, patchworks.back(), "uniform");
-      // Small terms of a long sum matter together, if they are all there is beside a few.
+      // Terms of a softmax that are small one by one, and together are not: who leaves them out.
       add(dtype, patchworks.back(), "spread");
     }
     // Rows of a patchwork have it seldom, and short ones are looked at in full.

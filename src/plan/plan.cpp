@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "ouroboros/error.hpp"
+#include "plan/identifier.hpp"
 
 namespace ouroboros {
 namespace {
@@ -16,15 +17,6 @@ constexpr std::int64_t most_elements = std::numeric_limits<std::int64_t>::max();
 // Far above any machine's memory, and far enough below 2^63 that an executor may round every buffer
 // up to pages and add guards without a check of its own.
 constexpr std::size_t most_plan_bytes = std::size_t{1} << 56;
-
-bool is_identifier(std::string_view name) {
-  const auto letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  return !name.empty() && letter(name.front()) &&
-         std::all_of(name.begin(), name.end(),
-                     [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
-}
 
 [[noreturn]] void refuse(std::size_t call, const std::string& entry, const std::string& what) {
   throw Error(ErrorCode::invalid_argument, fmt::format("Call {} ('{}'): {}", call, entry, what));

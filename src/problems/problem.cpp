@@ -8,18 +8,10 @@
 
 #include "ouroboros/error.hpp"
 #include "ouroboros/plan.hpp"
+#include "plan/identifier.hpp"
 
 namespace ouroboros {
 namespace {
-
-bool is_identifier(std::string_view name) {
-  const auto letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return !name.empty() && letter(name.front()) &&
-         std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || digit(c); });
-}
 
 /// Walks a problem and throws at the first field that cannot work.
 class Checker {

@@ -346,7 +346,7 @@ TEST_CASE("state is restored before every replay") {
 
 TEST_CASE("variables of a module are what they were before every replay and timed run") {
   // The driver finds one variable, and with it the section; or finds none; or nobody can tell; or
-  // what is one section is not one allocation.
+  // the driver does not copy the section as a whole.
   auto with = options(true);
   auto image = read_bytes(std::string(OUROBOROS_SOURCE_DIR) + "/tests/data/cubin/globals.cubin");
   SECTION("by copies") {}

@@ -429,8 +429,8 @@ TEST_CASE("state is restored before every replay on a GPU", "[gpu]") {
 }
 
 TEST_CASE("variables of a module are what they were before every replay on a GPU", "[gpu]") {
-  // Where a variable is managed the module is loaded anew; otherwise copies restore it, or where
-  // there are several and the driver does not copy them as one, the same is done.
+  // Where a variable is managed, or the driver does not copy a section as a whole, the module is
+  // loaded anew; otherwise copies restore it.
   const std::string flags = GENERATE("", "-DOUROBOROS_SEVERAL", "-DOUROBOROS_MANAGED");
   INFO(flags);
   const auto memory = module_memory(cubin(flags));

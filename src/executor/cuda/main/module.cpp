@@ -96,7 +96,7 @@ std::optional<Address> Module::find(const GlobalSection& section) const {
 }
 
 /// Copies what the sections hold now. False where not all of them are found, or where the driver
-/// has put their variables into allocations of their own, across which it copies nothing.
+/// does not copy one as a whole: an H100's has refused three small variables.
 bool Module::keep(const ModuleMemory& memory) {
   std::uint64_t bytes = 0;
   for (const auto& section : memory.globals) {
@@ -117,6 +117,8 @@ bool Module::keep(const ModuleMemory& memory) {
     const int status =
         driver.cuMemcpyDtoDAsync(section.kept, section.first, section.bytes, device_.stream());
     if (status == status_invalid_value) {
+      device_.wait(Clock::now() + patience);  // For copies into what is given back.
+      kept_.reset();
       return false;
     }
     driver.check(status, "keeping a module's variables");

@@ -96,6 +96,9 @@ struct Replay {
   std::string evidence;              ///< One sentence; empty when the call returned.
   /// Of a launch plan: device time of each launch, in order; 0 for one that was left out.
   std::vector<std::chrono::nanoseconds> launches = {};
+  /// Whether other work kept some of the GPU's multiprocessors busy, to bring blocks and warps out
+  /// of step: then times say nothing of the candidate.
+  bool hindered = false;
 };
 
 /// The isolation that was achieved for a process, mechanism by mechanism.

@@ -203,6 +203,24 @@ TEST_CASE("launches are timed one by one, and can be left out") {
   CHECK(call.arena()->unwritten(0, Placement::low, OneCall::seed).has_value());
 }
 
+TEST_CASE("at the high end other work is beside every launch, and gone after it") {
+  auto plan = builder();
+  plan.kernel("hasty");
+  const Fixture fixture(plan.plan());
+  const auto undisturbed = fixture.run(Placement::low);
+  REQUIRE(undisturbed.outcome == Outcome::returned);
+  CHECK_FALSE(undisturbed.hindered);
+  CHECK(fixture.call.doubled(Placement::low));
+
+  const auto hindered = fixture.run(Placement::high);
+  REQUIRE(hindered.outcome == Outcome::returned);
+  CHECK(hindered.hindered);
+  CHECK_FALSE(fixture.call.doubled(Placement::high));
+
+  REQUIRE(fixture.run(Placement::low).outcome == Outcome::returned);
+  CHECK(fixture.call.doubled(Placement::low));
+}
+
 TEST_CASE("the sweep's checks see what a kernel did not write, and wrote beside the buffer") {
   SECTION("an element left out") {
     const Fixture fixture(plan_of("skip_tail"));

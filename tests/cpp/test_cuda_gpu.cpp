@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
@@ -425,6 +426,38 @@ TEST_CASE("state is restored before every replay on a GPU", "[gpu]") {
   for (const auto placement : {Placement::low, Placement::low, Placement::high}) {
     REQUIRE(fixture.run(placement).outcome == Outcome::returned);
     CHECK(fixture.call.output(placement)[0] == 1.0F);
+  }
+}
+
+TEST_CASE("blocks that do not wait for each other are found out at the high end on a GPU", "[gpu]") {
+  constexpr std::uint32_t grid = 64;
+  constexpr std::uint64_t list = grid * sizeof(std::uint32_t);
+  auto plan = builder();
+  const auto ended = plan.scratch(2 * list);
+  plan.launch(MemsetLaunch{{ended, 0}, 0, 4, 2 * grid});
+  plan.kernel("hasty", grid);
+  plan.pointer(ended);
+  plan.launch(CopyLaunch{{1, 0}, {ended, list}, list});
+  const Fixture fixture(plan.plan());
+  for (const auto placement : placements) {
+    constexpr int runs = 40;
+    int missed = 0;
+    double microseconds = 0;
+    for (int run = 0; run < runs; ++run) {
+      const auto replay = fixture.run(placement);
+      INFO(replay.evidence);
+      REQUIRE(replay.outcome == Outcome::returned);
+      REQUIRE(replay.hindered == (placement == Placement::high));
+      microseconds += static_cast<double>(replay.launches.at(1).count()) / 1e3 / runs;
+      const auto out = fixture.call.output(placement);
+      std::uint32_t seen[grid];
+      std::memcpy(seen, out.data(), list);
+      missed += std::any_of(seen, seen + grid, [](auto one) { return one == 0; });
+    }
+    std::printf("blocks that do not wait, %s: missed in %d of %d replays of %.1f us\n",
+                placement == Placement::high ? "hindered" : "alone", missed, runs, microseconds);
+    std::fflush(stdout);
+    CHECK((missed > 0) == (placement == Placement::high));
   }
 }
 

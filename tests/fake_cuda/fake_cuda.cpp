@@ -108,6 +108,7 @@ struct Device {
   Graph* capturing = nullptr;
   GateWords* gate = nullptr;  // At which the stream waits.
   unsigned ticket = 0;        // Of that gate.
+  HindranceWords* hindrance = nullptr;
   std::map<PhysicalHandle, Memory> memory;
   std::map<Module*, std::map<std::string, Function>> modules;  // With the functions asked for.
 };
@@ -199,6 +200,11 @@ void spin(const Launch& launch) {
   device.since_spun = 0;
 }
 
+void hinder(const Launch& launch) {
+  device.hindrance = launch.get<HindranceWords*>(0);
+  device.hindrance->arrived = launch.get<unsigned>(8);
+}
+
 void step(const Launch& launch) { *launch.get<std::uint64_t*>(0) = 32; }
 
 void compare(const Launch& launch) {
@@ -246,6 +252,13 @@ void skip_tail(const Launch& launch) {
   for (std::uint32_t i = 0; i + 1 < launch.get<std::uint32_t>(16); ++i) {
     launch.floats(8)[i] = launch.floats(0)[i] * 2;
   }
+}
+
+/// Its last block does not wait for the others, which shows where something holds them up.
+void hasty(const Launch& launch) {
+  const auto* words = device.hindrance;
+  const bool hindered = words != nullptr && words->dismissed != words->arrived;
+  hindered ? skip_tail(launch) : scale(launch);
 }
 
 /// Changes one byte, `offset` bytes from the output's beginning: what it writes may be anything but
@@ -458,8 +471,10 @@ const std::map<std::string, void (*)(const Launch&)> kernels = {
     {"ouroboros_gate", gate},
     {"ouroboros_step", step},
     {"ouroboros_spin", spin},
+    {"ouroboros_hinder", hinder},
     {"scale", scale_in_a_manner},
     {"skip_tail", skip_tail},
+    {"hasty", hasty},
     {"poke", poke},
     {"write_input", write_input},
     {"count", count},

@@ -28,6 +28,7 @@ Replay replay_from(const json& body) {
   replay.elapsed = std::chrono::nanoseconds(body.at("elapsed_ns").get<std::int64_t>());
   replay.wall = std::chrono::nanoseconds(body.at("wall_ns").get<std::int64_t>());
   body.at("evidence").get_to(replay.evidence);
+  body.at("hindered").get_to(replay.hindered);
   for (const std::int64_t one : body.at("launches_ns")) {
     replay.launches.emplace_back(one);
   }

@@ -13,7 +13,7 @@ __global__ void scale(const float* x, float* out, std::uint32_t n) {
 }
 
 /// The same result, with so many passes over the data.
-__global__ void work(const float* x, float* out, std::uint32_t n, std::uint32_t passes) {
+__device__ void pass_over(const float* x, float* out, std::uint32_t n, std::uint32_t passes) {
   for (std::uint32_t pass = 0; pass < passes; ++pass) {
     for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
          i += gridDim.x * blockDim.x) {
@@ -22,6 +22,10 @@ __global__ void work(const float* x, float* out, std::uint32_t n, std::uint32_t 
       asm volatile("st.global.f32 [%0], %1;" ::"l"(out + i), "f"(2 * value) : "memory");
     }
   }
+}
+
+__global__ void work(const float* x, float* out, std::uint32_t n, std::uint32_t passes) {
+  pass_over(x, out, n, passes);
 }
 
 // Changes a byte, so that it cannot happen to write the canary that is there.
@@ -78,6 +82,27 @@ __global__ void meet(const float* x, float* out, std::uint32_t n, std::uint32_t*
   __syncthreads();
   for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
     out[i] = 2 * x[i];
+  }
+}
+
+/// Every block says when it has ended its work, and the last one writes who has: it waits as long
+/// again as its own work took, and for nobody.
+__global__ void hasty(const float* x, float* out, std::uint32_t n, std::uint32_t* ended) {
+  const long long begin = clock64();
+  pass_over(x, out, n, 4);
+  const long long took = clock64() - begin;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    *const_cast<volatile std::uint32_t*>(ended + blockIdx.x) = 1;
+  }
+  if (blockIdx.x == gridDim.x - 1) {
+    while (clock64() - begin < 2 * took) {
+    }
+    __syncthreads();
+    for (std::uint32_t i = threadIdx.x; i < gridDim.x; i += blockDim.x) {
+      const auto seen = *const_cast<volatile std::uint32_t*>(ended + i);
+      ended[gridDim.x + i] = seen;
+    }
   }
 }
 

@@ -18,7 +18,7 @@ constexpr std::size_t most_spare_bytes = std::size_t{1} << 30;
 constexpr const char* own_kernels[] = {
     "ouroboros_read",  "ouroboros_compare",  "ouroboros_canary", "ouroboros_scrub",
     "ouroboros_empty", "ouroboros_touch",    "ouroboros_stamp",  "ouroboros_gate",
-    "ouroboros_step",  "ouroboros_sentinel", "ouroboros_spin"};
+    "ouroboros_step",  "ouroboros_sentinel", "ouroboros_spin",   "ouroboros_hinder"};
 
 int attribute(const Driver& driver, int which, int device) {
   int value = 0;
@@ -82,7 +82,9 @@ Device::Device(const Driver& driver, int ordinal) : driver_(driver), ordinal_(or
   // No lines may persist in the L2 cache. Devices without such lines refuse the limit.
   driver.cuCtxSetLimit(limit_persisting_l2, 0);
   constexpr unsigned non_blocking = 1;
-  driver.check(driver.cuStreamCreate(&stream_, non_blocking), "cuStreamCreate");
+  for (auto* stream : {&stream_, &aside_}) {
+    driver.check(driver.cuStreamCreate(stream, non_blocking), "cuStreamCreate");
+  }
   fence_ = make_event();
   AllocationProperties properties;
   properties.location.id = ordinal;
@@ -148,13 +150,13 @@ double Device::microseconds(const Event& start, const Event& stop) const {
   return static_cast<double>(milliseconds) * 1e3;
 }
 
-void Device::launch_own(const char* name, unsigned grid, unsigned block, unsigned shared,
-                        void** parameters) const {
+void Device::launch_own(StreamHandle stream, const char* name, unsigned grid, unsigned block,
+                        unsigned shared, void** parameters) const {
   LaunchConfiguration configuration;
   configuration.grid[0] = grid;
   configuration.block[0] = block;
   configuration.shared_bytes = shared;
-  configuration.stream = stream_;
+  configuration.stream = stream;
   driver_.check(driver_.cuLaunchKernelEx(&configuration, kernels_.at(name), parameters, nullptr),
                 name);
 }

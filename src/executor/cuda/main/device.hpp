@@ -32,7 +32,8 @@ struct DestroyEvent {
 };
 using Event = std::unique_ptr<std::remove_pointer_t<EventHandle>, DestroyEvent>;
 
-/// One device with this process' only context, one stream, and our own kernels.
+/// One device with this process' only context, a stream and another one beside it, and our own
+/// kernels.
 class Device {
  public:
   Device(const Driver& driver, int ordinal);
@@ -65,7 +66,14 @@ class Device {
   void launch(const char* name, unsigned grid, unsigned block, unsigned shared,
               Arguments... arguments) const {
     void* parameters[] = {static_cast<void*>(&arguments)..., nullptr};
-    launch_own(name, grid, block, shared, parameters);
+    launch_own(stream_, name, grid, block, shared, parameters);
+  }
+
+  /// The same beside the stream, which does not wait for it.
+  template <typename... Arguments>
+  void launch_aside(const char* name, unsigned grid, unsigned block, Arguments... arguments) const {
+    void* parameters[] = {static_cast<void*>(&arguments)..., nullptr};
+    launch_own(aside_, name, grid, block, 0, parameters);
   }
 
   /// Enqueues a copy to the device; `from` may go at once. A copy outside of the stream would not
@@ -81,13 +89,14 @@ class Device {
 
  private:
   void trim() noexcept;
-  void launch_own(const char* name, unsigned grid, unsigned block, unsigned shared,
-                  void** parameters) const;
+  void launch_own(StreamHandle stream, const char* name, unsigned grid, unsigned block,
+                  unsigned shared, void** parameters) const;
 
   const Driver& driver_;
   int ordinal_;
   nlohmann::json description_;
   StreamHandle stream_ = nullptr;
+  StreamHandle aside_ = nullptr;
   Event fence_;
   std::size_t granule_ = 0;
   unsigned multiprocessors_ = 0;

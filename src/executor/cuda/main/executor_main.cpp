@@ -40,6 +40,7 @@ json to_json(const Replay& replay) {
   return {{"launches_ns", launches},
           {"outcome", static_cast<int>(replay.outcome)},
           {"evidence", replay.evidence},
+          {"hindered", replay.hindered},
           {"elapsed_ns", replay.elapsed.count()},
           {"wall_ns", replay.wall.count()}};
 }

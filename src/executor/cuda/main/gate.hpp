@@ -1,6 +1,7 @@
 #pragma once
 
 #include "executor/cuda/main/device.hpp"
+#include "executor/cuda/main/host_words.hpp"
 #include "executor/cuda/main/kernels.hpp"
 
 namespace ouroboros::cuda {
@@ -9,10 +10,7 @@ namespace ouroboros::cuda {
 /// gate waits for the host. A gate that is forgotten opens by itself: it cannot lock the device.
 class Gate {
  public:
-  explicit Gate(Device& device);
-  ~Gate();
-  Gate(const Gate&) = delete;
-  Gate& operator=(const Gate&) = delete;
+  explicit Gate(Device& device) : device_(device), words_(device) {}
 
   /// Enqueues the wait.
   void close();
@@ -25,8 +23,7 @@ class Gate {
 
  private:
   Device& device_;
-  volatile GateWords* words_ = nullptr;  ///< The host's memory, which the device sees.
-  Address address_ = 0;
+  HostWords<GateWords> words_;
   unsigned ticket_ = 0;
 };
 

@@ -16,6 +16,8 @@
 ///   ouroboros_gate      waits for a word of the host's, for so many nanoseconds at most
 ///   ouroboros_spin      lets so many nanoseconds pass, and writes how many it were
 ///   ouroboros_step      reads the device's clock again and again: its smallest step
+///   ouroboros_hinder    keeps shared memory or arithmetic of about half of the multiprocessors busy
+///                       until the host says so, for so many nanoseconds at most
 namespace ouroboros::cuda {
 
 inline constexpr unsigned read_words_at_once = 4;
@@ -41,6 +43,15 @@ struct GateWords {
   unsigned opened = 0;  ///< The ticket of the last gate that the host opened.
   unsigned late = 0;    ///< The ticket of the last gate that gave up waiting.
 };
+
+/// What the host and `ouroboros_hinder` say to each other.
+struct HindranceWords {
+  unsigned arrived = 0;    ///< The ticket of the last launch that is there.
+  unsigned dismissed = 0;  ///< The ticket of the last launch that the host let go.
+};
+
+/// Warps of `ouroboros_hinder` in a block, beside the one that watches for the host's word.
+inline constexpr unsigned hindering_warps = 8;
 
 extern const char* const kernels_ptx;
 

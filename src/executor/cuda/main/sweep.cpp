@@ -9,11 +9,27 @@
 #include "ouroboros/error.hpp"
 
 namespace ouroboros::cuda {
+namespace {
+
+/// However a launch ends, its hindrance ends with it.
+class Dismissal {
+ public:
+  explicit Dismissal(Hindrance& hindrance) : hindrance_(hindrance) {}
+  ~Dismissal() { hindrance_.end(); }
+  Dismissal(const Dismissal&) = delete;
+  Dismissal& operator=(const Dismissal&) = delete;
+
+ private:
+  Hindrance& hindrance_;
+};
+
+}  // namespace
 
 Sweep::Sweep(Device& device, sandbox::Descriptor arena, std::vector<Call> calls)
     : device_(device),
       arena_(std::move(arena)),
       modules_(device),
+      hindrance_(device),
       start_(device.make_event()),
       stop_(device.make_event()) {
   for (auto& call : calls) {
@@ -43,7 +59,7 @@ Replay Sweep::replay(std::size_t call, bool high, double seconds,
   memory.upload();
   program.restore();
   scrub_shared(device_);
-  replay = run(program, seconds, without);
+  replay = run(program, seconds, without, high);
   if (replay.outcome == Outcome::returned) {
     if (const auto damage = memory.damage(0)) {
       replay.outcome = Outcome::fault;
@@ -55,7 +71,8 @@ Replay Sweep::replay(std::size_t call, bool high, double seconds,
   return replay;
 }
 
-Replay Sweep::run(const Program& program, double seconds, const std::vector<std::size_t>& without) {
+Replay Sweep::run(const Program& program, double seconds, const std::vector<std::size_t>& without,
+                  bool hindered) {
   Replay replay;
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                            std::chrono::duration<double>(seconds));
@@ -64,6 +81,10 @@ Replay Sweep::run(const Program& program, double seconds, const std::vector<std:
     if (std::find(without.begin(), without.end(), i) != without.end()) {
       continue;
     }
+    if (hindered) {
+      replay.hindered |= hindrance_.begin();
+    }
+    const Dismissal dismissal(hindrance_);
     try {
       device_.record(start_);
       program.launch(i);

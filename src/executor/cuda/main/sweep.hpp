@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "executor/cuda/main/hindrance.hpp"
 #include "executor/cuda/main/memory.hpp"
 #include "executor/cuda/main/program.hpp"
 #include "ouroboros/executor.hpp"
@@ -23,19 +24,22 @@ class Sweep {
   /// Throws `LoadFailure`.
   Sweep(Device& device, sandbox::Descriptor arena, std::vector<Call> calls);
 
-  /// One run, with the launches of `without` left out.
+  /// One run, with the launches of `without` left out. At the high end of their pages the launches
+  /// run beside a hindrance.
   Replay replay(std::size_t call, bool high, double seconds,
                 const std::vector<std::size_t>& without);
 
  private:
   /// Runs the launches one after another, so that a fault names its launch.
-  Replay run(const Program& program, double seconds, const std::vector<std::size_t>& without);
+  Replay run(const Program& program, double seconds, const std::vector<std::size_t>& without,
+             bool hindered);
 
   Device& device_;
   sandbox::Descriptor arena_;
   Modules modules_;
   std::vector<std::vector<ArenaBuffer>> buffers_;
   std::vector<Program> programs_;
+  Hindrance hindrance_;
   Event start_;
   Event stop_;
 };

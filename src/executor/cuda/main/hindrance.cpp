@@ -1,0 +1,33 @@
+#include "executor/cuda/main/hindrance.hpp"
+
+namespace ouroboros::cuda {
+namespace {
+
+// Longer than nearly all of a sweep's launches. A launch that wants a multiprocessor to itself
+// waits for that long.
+constexpr std::uint64_t patience_ns = 1'000'000;
+
+// To begin takes microseconds, unless another program has the device.
+constexpr auto arrival = std::chrono::milliseconds{1};
+
+constexpr unsigned threads = 32 * (1 + hindering_warps);
+
+}  // namespace
+
+bool Hindrance::begin() {
+  ++ticket_;
+  const auto seed = static_cast<std::uint32_t>(random_());
+  device_.launch_aside("ouroboros_hinder", device_.multiprocessors(), threads, words_.address(),
+                       ticket_, seed, patience_ns);
+  const auto deadline = Clock::now() + arrival;
+  while (words_->arrived != ticket_) {
+    if (Clock::now() > deadline) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Hindrance::end() noexcept { words_->dismissed = ticket_; }
+
+}  // namespace ouroboros::cuda

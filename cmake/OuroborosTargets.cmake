@@ -9,9 +9,9 @@ function(ouroboros_target_defaults target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE -Wno-restrict)
   endif()
-  # GCC 13 sees the big integers of fmt 9 copied from beyond their end, which they are not.
+  # GCC 13 sees the big integers of fmt 9 copied from and to beyond their ends, which they are not.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
-    target_compile_options(${target} PRIVATE -Wno-array-bounds)
+    target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
   endif()
   if(OUROBOROS_WERROR)
     target_compile_options(${target} PRIVATE -Werror)

@@ -40,9 +40,8 @@ void require_object(const Json& json, const std::string& path,
   }
 }
 
-const Json& require_array(const Json& json, const std::string& path) {
+void require_array(const Json& json, const std::string& path) {
   if (!json.is_array()) refuse(path, fmt::format("must be an array, but is {}", json.type_name()));
-  return json;
 }
 
 std::size_t index(const Json& json, const std::string& path) {
@@ -77,7 +76,8 @@ Block read_block(const Json& json, const std::string& path) {
   Block block;
   block.set = index(json["set"], path + ".set");
   if (json.contains("code")) block.code = index(json["code"], path + ".code");
-  const Json& samples = require_array(json["samples"], path + ".samples");
+  const Json& samples = json["samples"];
+  require_array(samples, path + ".samples");
   for (std::size_t i = 0; i < samples.size(); ++i) {
     block.samples.push_back(read_sample(samples[i], fmt::format("{}.samples[{}]", path, i)));
   }
@@ -127,7 +127,8 @@ std::vector<Block> trace_from_json(std::string_view json) {
     refuse("columns", fmt::format("must be {}", columns().dump()));
   }
   std::vector<Block> blocks;
-  const Json& array = require_array(object["blocks"], "blocks");
+  const Json& array = object["blocks"];
+  require_array(array, "blocks");
   for (std::size_t i = 0; i < array.size(); ++i) {
     blocks.push_back(read_block(array[i], fmt::format("blocks[{}]", i)));
   }

@@ -429,7 +429,8 @@ TEST_CASE("state is restored before every replay on a GPU", "[gpu]") {
   }
 }
 
-TEST_CASE("blocks that do not wait for each other are found out at the high end on a GPU", "[gpu]") {
+TEST_CASE("blocks that do not wait for each other are found out at the high end on a GPU",
+          "[gpu]") {
   constexpr std::uint32_t grid = 64;
   constexpr std::uint64_t list = grid * sizeof(std::uint32_t);
   auto plan = builder();

@@ -3,9 +3,9 @@
 namespace ouroboros::cuda {
 namespace {
 
-// Longer than nearly all of a sweep's launches. A launch that wants a multiprocessor to itself
-// waits for that long.
-constexpr std::uint64_t patience_ns = 1'000'000;
+// Many times what most of a sweep's launches take. One that wants a multiprocessor to itself waits
+// for that long.
+constexpr std::uint64_t patience_ns = 100'000;
 
 // To begin takes microseconds, unless another program has the device.
 constexpr auto arrival = std::chrono::milliseconds{1};

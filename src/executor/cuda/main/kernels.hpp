@@ -16,8 +16,8 @@
 ///   ouroboros_gate      waits for a word of the host's, for so many nanoseconds at most
 ///   ouroboros_spin      lets so many nanoseconds pass, and writes how many it were
 ///   ouroboros_step      reads the device's clock again and again: its smallest step
-///   ouroboros_hinder    keeps shared memory or arithmetic of about half of the multiprocessors busy
-///                       until the host says so, for so many nanoseconds at most
+///   ouroboros_hinder    keeps schedulers and shared memory of about half of the multiprocessors
+///                       busy until the host says so, for so many nanoseconds at most
 namespace ouroboros::cuda {
 
 inline constexpr unsigned read_words_at_once = 4;
@@ -51,7 +51,7 @@ struct HindranceWords {
 };
 
 /// Warps of `ouroboros_hinder` in a block, beside the one that watches for the host's word.
-inline constexpr unsigned hindering_warps = 8;
+inline constexpr unsigned hindering_warps = 24;
 
 extern const char* const kernels_ptx;
 

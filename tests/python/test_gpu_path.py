@@ -128,6 +128,13 @@ def test_what_a_kernel_does_wrong_is_its_verdict(kernel: str, status: str, findi
     assert finding in [one["kind"] for one in verdict["findings"]]
 
 
+def test_a_race_that_shows_beside_other_work_alone_is_found_and_that_is_said() -> None:
+    verdict = judge(renamed("hasty"))
+    assert verdict["status"] == "incorrect", verdict["summary"]
+    (differs,) = [one for one in verdict["findings"] if one["kind"] == "nondeterministic"]
+    assert "and other work on some multiprocessors" in differs["evidence"]
+
+
 def test_right_results_that_are_not_the_same_each_time_are_noted() -> None:
     verdict = judge(renamed("wobble"))
     assert verdict["status"] == "ok", verdict["summary"]

@@ -81,11 +81,11 @@ Replay Sweep::run(const Program& program, double seconds, const std::vector<std:
     if (std::find(without.begin(), without.end(), i) != without.end()) {
       continue;
     }
-    if (hindered) {
-      replay.hindered |= hindrance_.begin();
-    }
     const Dismissal dismissal(hindrance_);
     try {
+      if (hindered) {
+        replay.hindered |= hindrance_.begin();
+      }
       device_.record(start_);
       program.launch(i);
       device_.record(stop_);
@@ -94,7 +94,9 @@ Replay Sweep::run(const Program& program, double seconds, const std::vector<std:
           std::chrono::duration<double, std::micro>(device_.microseconds(start_, stop_)));
       replay.elapsed += replay.launches.back();
     } catch (const DriverError& failure) {
-      return judge_failure(device_, failure, program.name(i));
+      auto failed = judge_failure(device_, failure, program.name(i));
+      failed.hindered = replay.hindered;
+      return failed;
     } catch (const KernelHangs&) {
       replay.outcome = Outcome::timeout;
       replay.evidence = fmt::format("{} was still running after {:g} s", program.name(i), seconds);

@@ -31,32 +31,27 @@ std::string environment_variable(const char* name, const std::string& value) {
 
 }  // namespace
 
-ScratchFolder::ScratchFolder(const std::filesystem::path& parent)
-    : path_(sandbox::make_scratch(parent, "Options::scratch")) {}
-
-ScratchFolder::~ScratchFolder() { sandbox::remove_tree(path_); }
-
 void ScratchFolder::require_space(std::uint64_t bytes) const {
   std::error_code failure;
-  const auto space = std::filesystem::space(path_, failure);
+  const auto space = std::filesystem::space(path(), failure);
   // Some network file systems say that they have no capacity at all.
-  const auto room = space.available + sandbox::bytes_below(path_);
+  const auto room = space.available + sandbox::bytes_below(path());
   if (!failure && space.capacity != 0 && room < bytes) {
     throw Error(ErrorCode::io,
                 fmt::format("the file system of {} has {} MiB left, and a compilation may need "
                             "{}: free some, or point Options::scratch or TMPDIR elsewhere",
-                            path_.parent_path().string(), room / mib, bytes / mib));
+                            path().parent_path().string(), room / mib, bytes / mib));
   }
 }
 
 void ScratchFolder::write(const char* name, const std::string& text) const {
-  std::ofstream file(path_ / name, std::ios::binary);
+  std::ofstream file(path() / name, std::ios::binary);
   file << text;
   file.close();
   if (!file) {
     throw Error(ErrorCode::io, fmt::format("{} cannot be written: the scratch folder's file "
                                            "system is full or read-only",
-                                           (path_ / name).string()));
+                                           (path() / name).string()));
   }
 }
 

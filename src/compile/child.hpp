@@ -10,6 +10,7 @@
 
 #include "ouroboros/limits.hpp"
 #include "sandbox/process.hpp"
+#include "sandbox/scratch.hpp"
 
 /// What all compilers share: a scratch folder, a sandbox, and a bounded log.
 namespace ouroboros::compile {
@@ -17,16 +18,14 @@ namespace ouroboros::compile {
 inline constexpr std::uint64_t kib = 1024;
 inline constexpr std::uint64_t mib = 1024 * kib;
 
-/// A folder that goes with everything in it.
+/// A folder that compilers work in.
 class ScratchFolder {
  public:
   /// Below `parent`, or below the system's folder when it is empty. Throws `Error{io}`.
-  explicit ScratchFolder(const std::filesystem::path& parent);
-  ~ScratchFolder();
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  explicit ScratchFolder(const std::filesystem::path& parent)
+      : scratch_(parent, "Options::scratch") {}
 
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] const std::filesystem::path& path() const { return scratch_.path(); }
 
   /// Throws when a compilation could fail for want of space and not for a fault of its source.
   /// What is in it counts as room: nobody else took it.
@@ -35,7 +34,7 @@ class ScratchFolder {
   void write(const char* name, const std::string& text) const;
 
  private:
-  std::filesystem::path path_;
+  sandbox::Scratch scratch_;
 };
 
 /// A compiler that sees the system's folders and its scratch folder, within `limits`.

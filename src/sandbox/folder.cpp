@@ -1,7 +1,6 @@
 #include "sandbox/folder.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "ouroboros/error.hpp"
 #include "sandbox/descriptor.hpp"
 
 namespace ouroboros::sandbox {
@@ -146,25 +144,6 @@ std::uint64_t bytes_below(const std::filesystem::path& folder) {
     }
   }
   return bytes;
-}
-
-std::filesystem::path make_scratch(const std::filesystem::path& parent, const char* option) {
-  std::error_code failure;
-  const auto base = parent.empty() ? std::filesystem::temp_directory_path(failure) : parent;
-  const auto resolved = std::filesystem::canonical(base, failure);
-  std::string name = ((failure ? base : resolved) / "ouroboros-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) {
-    throw Error(ErrorCode::io,
-                fmt::format("no scratch folder can be made in {}: {}; point {} or TMPDIR to a "
-                            "writable folder",
-                            base.string(), std::strerror(errno), option));
-  }
-  try {
-    return name;
-  } catch (...) {
-    rmdir(name.c_str());
-    throw;
-  }
 }
 
 void remove_tree(const std::filesystem::path& folder) noexcept {

@@ -15,11 +15,6 @@ namespace ouroboros::sandbox {
 /// Bytes of the files below a folder.
 [[nodiscard]] std::uint64_t bytes_below(const std::filesystem::path& folder);
 
-/// Makes a folder of a name of its own below `parent`, or where the system keeps temporary files
-/// when it is empty. Throws `Error{io}`, which tells to set `option` or TMPDIR.
-[[nodiscard]] std::filesystem::path make_scratch(const std::filesystem::path& parent,
-                                                 const char* option);
-
 /// Removes a folder and everything in it, whatever a candidate has made of it: however deep, and
 /// closed to its owner. Takes no memory and two descriptors, and stops where it gets nowhere.
 void remove_tree(const std::filesystem::path& folder) noexcept;

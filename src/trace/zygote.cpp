@@ -103,7 +103,7 @@ sandbox::Request sandboxed(const TracerOptions& options, const std::filesystem::
 
 Zygote::Zygote(const TracerOptions& options)
     : options_(options),
-      scratch_(options.scratch),
+      scratch_(options.scratch, "TracerOptions::scratch"),
       stop_(eventfd(0, EFD_CLOEXEC)),
       chunk_(chunk_bytes) {
   int sockets[2];

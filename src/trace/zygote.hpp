@@ -13,8 +13,8 @@
 #include "ouroboros/tracer.hpp"
 #include "sandbox/descriptor.hpp"
 #include "sandbox/process.hpp"
+#include "sandbox/scratch.hpp"
 #include "trace/frames.hpp"
-#include "trace/scratch.hpp"
 
 namespace ouroboros::trace {
 
@@ -55,7 +55,7 @@ class Zygote {
   std::string reason();
 
   const TracerOptions& options_;
-  Scratch scratch_;
+  sandbox::Scratch scratch_;
   sandbox::Descriptor socket_;
   sandbox::Descriptor complaints_;  ///< The zygote's standard error.
   sandbox::Descriptor stop_;

@@ -18,7 +18,7 @@ constexpr std::size_t most_spare_bytes = std::size_t{1} << 30;
 constexpr const char* own_kernels[] = {
     "ouroboros_read",  "ouroboros_compare",  "ouroboros_canary", "ouroboros_scrub",
     "ouroboros_empty", "ouroboros_touch",    "ouroboros_stamp",  "ouroboros_gate",
-    "ouroboros_step",  "ouroboros_sentinel", "ouroboros_spin",   "ouroboros_hinder"};
+    "ouroboros_step",  "ouroboros_sentinel", "ouroboros_spin"};
 
 int attribute(const Driver& driver, int which, int device) {
   int value = 0;
@@ -100,6 +100,10 @@ Device::Device(const Driver& driver, int ordinal) : driver_(driver), ordinal_(or
   driver.check(driver.cuFuncSetAttribute(kernels_["ouroboros_scrub"], function_dynamic_shared,
                                          static_cast<int>(shared_bytes_)),
                "cuFuncSetAttribute");
+  driver.check(driver.cuModuleLoadData(&module, hindrance_ptx), "loading the hindrance");
+  driver.check(
+      driver.cuModuleGetFunction(&kernels_["ouroboros_hinder"], module, "ouroboros_hinder"),
+      "ouroboros_hinder");
 }
 
 std::size_t Device::free_bytes() const {

@@ -9,15 +9,12 @@
 ///   ouroboros_scrub     zeroes a block's dynamic shared memory
 ///   ouroboros_sentinel  computes something known, through shared memory
 ///   ouroboros_empty     does nothing
-///   ouroboros_touch     reads one word of every 64 KiB on every multiprocessor: addresses that
-///   were
+///   ouroboros_touch     reads one word of every 64 KiB on every multiprocessor: addresses that were
 ///                       translated before are translated quickly
 ///   ouroboros_stamp     every multiprocessor writes its cycle counter and the device's clock
 ///   ouroboros_gate      waits for a word of the host's, for so many nanoseconds at most
 ///   ouroboros_spin      lets so many nanoseconds pass, and writes how many it were
 ///   ouroboros_step      reads the device's clock again and again: its smallest step
-///   ouroboros_hinder    keeps schedulers and shared memory of about half of the multiprocessors
-///                       busy until the host says so, for so many nanoseconds at most
 namespace ouroboros::cuda {
 
 inline constexpr unsigned read_words_at_once = 4;
@@ -44,6 +41,8 @@ struct GateWords {
   unsigned late = 0;    ///< The ticket of the last gate that gave up waiting.
 };
 
+extern const char* const kernels_ptx;
+
 /// What the host and `ouroboros_hinder` say to each other.
 struct HindranceWords {
   unsigned arrived = 0;    ///< The ticket of the last launch that is there.
@@ -53,6 +52,10 @@ struct HindranceWords {
 /// Warps of `ouroboros_hinder` in a block, beside the one that watches for the host's word.
 inline constexpr unsigned hindering_warps = 24;
 
-extern const char* const kernels_ptx;
+/// A module of its own:
+///
+///   ouroboros_hinder    keeps schedulers and shared memory of about half of the multiprocessors
+///                       busy until the host says so, for so many nanoseconds at most
+extern const char* const hindrance_ptx;
 
 }  // namespace ouroboros::cuda

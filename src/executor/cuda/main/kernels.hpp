@@ -9,8 +9,8 @@
 ///   ouroboros_scrub     zeroes a block's dynamic shared memory
 ///   ouroboros_sentinel  computes something known, through shared memory
 ///   ouroboros_empty     does nothing
-///   ouroboros_touch     reads one word of every 64 KiB on every multiprocessor: addresses that were
-///                       translated before are translated quickly
+///   ouroboros_touch     reads one word of every 64 KiB on every multiprocessor, so that addresses
+///                       are translated quickly after that
 ///   ouroboros_stamp     every multiprocessor writes its cycle counter and the device's clock
 ///   ouroboros_gate      waits for a word of the host's, for so many nanoseconds at most
 ///   ouroboros_spin      lets so many nanoseconds pass, and writes how many it were

@@ -15,6 +15,7 @@
 
 #include "executor/cuda/frame.hpp"
 #include "executor/cuda/main/calibrate.hpp"
+#include "executor/cuda/main/hindrance.hpp"
 #include "executor/cuda/main/hygiene.hpp"
 #include "executor/cuda/main/nvml.hpp"
 #include "executor/cuda/main/race.hpp"
@@ -92,7 +93,8 @@ std::vector<LaunchPlan> plans(const Frame& frame) {
 
 class Server {
  public:
-  explicit Server(Device& device) : device_(device), nvml_(device.description().at("uuid")) {}
+  explicit Server(Device& device)
+      : device_(device), hindrance_(device), nvml_(device.description().at("uuid")) {}
 
   /// The answer to one request.
   json answer(Frame& frame) {
@@ -146,7 +148,8 @@ class Server {
       for (std::size_t i = 0; i < parsed.size(); ++i) {
         calls.push_back({arena_buffers(frame.body.at("calls").at(i)), std::move(parsed[i])});
       }
-      sweep_ = std::make_unique<Sweep>(device_, std::move(frame.descriptor), std::move(calls));
+      sweep_ = std::make_unique<Sweep>(device_, hindrance_, std::move(frame.descriptor),
+                                       std::move(calls));
     } catch (const LoadFailure& failure) {
       return load_failed(failure.what());
     }
@@ -223,6 +226,7 @@ class Server {
   }
 
   Device& device_;
+  Hindrance hindrance_;
   Nvml nvml_;
   std::unique_ptr<Sweep> sweep_;
   std::unique_ptr<Race> race_;

@@ -13,7 +13,8 @@ namespace ouroboros::cuda {
 /// blocks or warps that should wait for each other, and do not, may get away with it; beside this
 /// they get out of step.
 ///
-/// No launch has to wait for it: it leaves room for others, and ends by itself.
+/// No launch has to wait for it long: it leaves room for others, and ends by itself. One for a
+/// process: its kernel may look at its words for a while after `end`.
 class Hindrance {
  public:
   explicit Hindrance(Device& device) : device_(device), words_(device) {}

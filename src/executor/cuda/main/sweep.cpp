@@ -25,11 +25,12 @@ class Dismissal {
 
 }  // namespace
 
-Sweep::Sweep(Device& device, sandbox::Descriptor arena, std::vector<Call> calls)
+Sweep::Sweep(Device& device, Hindrance& hindrance, sandbox::Descriptor arena,
+             std::vector<Call> calls)
     : device_(device),
+      hindrance_(hindrance),
       arena_(std::move(arena)),
       modules_(device),
-      hindrance_(device),
       start_(device.make_event()),
       stop_(device.make_event()) {
   for (auto& call : calls) {

@@ -22,7 +22,7 @@ class Sweep {
   };
 
   /// Throws `LoadFailure`.
-  Sweep(Device& device, sandbox::Descriptor arena, std::vector<Call> calls);
+  Sweep(Device& device, Hindrance& hindrance, sandbox::Descriptor arena, std::vector<Call> calls);
 
   /// One run, with the launches of `without` left out. At the high end of their pages the launches
   /// run beside a hindrance.
@@ -35,11 +35,11 @@ class Sweep {
              bool hindered);
 
   Device& device_;
+  Hindrance& hindrance_;
   sandbox::Descriptor arena_;
   Modules modules_;
   std::vector<std::vector<ArenaBuffer>> buffers_;
   std::vector<Program> programs_;
-  Hindrance hindrance_;
   Event start_;
   Event stop_;
 };

@@ -54,7 +54,7 @@ struct CudaOptions {
   Limits limits;
   std::function<bool()> cancelled;  ///< When it says true, calls end with `Error{cancelled}`.
   /// Whether one process serves several sessions, one after another. Between two it unloads all
-  /// modules, unmaps all memory, scrubs shared memory and the L2 cache and checks a sentinel.
+  /// modules, unmaps all memory, overwrites shared memory and the L2 cache and checks a sentinel.
   /// Without, every session has a process and a context of its own.
   bool reuse = false;
   /// Whether the next process starts before it is needed: while one is in use, or, with `reuse`,

@@ -221,6 +221,12 @@ TEST_CASE("at the high end other work is beside every launch, and gone after it"
   CHECK(fixture.call.doubled(Placement::low));
 }
 
+TEST_CASE("shared memory holds poison before a replay") {
+  const Fixture fixture(plan_of("unwritten_shared"));
+  REQUIRE(fixture.run(Placement::low).outcome == Outcome::returned);
+  CHECK(std::isnan(fixture.call.output(Placement::low)[0]));
+}
+
 TEST_CASE("the sweep's checks see what a kernel did not write, and wrote beside the buffer") {
   SECTION("an element left out") {
     const Fixture fixture(plan_of("skip_tail"));

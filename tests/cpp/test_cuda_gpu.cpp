@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -555,6 +557,26 @@ TEST_CASE("nothing in shared memory outlives a session on a GPU", "[gpu]") {
   REQUIRE(reader.run().outcome == Outcome::returned);
   const auto found = reader.call.output(Placement::low);
   CHECK(std::all_of(found.begin(), found.begin() + 132, [](float one) { return one == 0; }));
+}
+
+TEST_CASE("shared memory that no launch wrote holds poison on a GPU", "[gpu]") {
+  auto plan = builder();
+  plan.kernel("unwritten_shared", 1, 1024).shared_bytes = count * sizeof(float);
+  const Fixture fixture(plan.plan());
+  std::set<std::uint32_t> words[2];
+  for (int run = 0; run < 12; ++run) {
+    for (const auto placement : placements) {
+      REQUIRE(fixture.run(placement).outcome == Outcome::returned);
+      const auto found = fixture.call.output(placement);
+      CHECK(std::all_of(found.begin(), found.end(), [&](float one) {
+        return std::bit_cast<std::uint32_t>(one) == std::bit_cast<std::uint32_t>(found[0]);
+      }));
+      CHECK((placement == Placement::high || std::isnan(found[0])));
+      words[placement == Placement::high].insert(std::bit_cast<std::uint32_t>(found[0]));
+    }
+  }
+  CHECK(words[0].size() > 1);
+  CHECK(words[1].size() > 1);
 }
 
 TEST_CASE("a race measures what it should on a GPU", "[gpu]") {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <csetjmp>
 #include <csignal>
 #include <cstdio>
@@ -367,6 +368,19 @@ void moody(const Launch& launch) {
   in_a_mood ? crowded(launch) : scale(launch);
 }
 
+/// What is in all of shared memory.
+float shared_word = 0;
+
+void fill_shared(const Launch& launch) {
+  shared_word = std::bit_cast<float>(launch.get<std::uint32_t>(4));
+}
+
+/// Trusts shared memory that it did not write to be zero.
+void unwritten_shared(const Launch& launch) {
+  scale(launch);
+  launch.floats(8)[0] += shared_word;
+}
+
 /// What `keep_on_stack` left in its local memory; and how much a thread of it has there.
 std::optional<float> left;
 constexpr int left_bytes = 72;
@@ -462,7 +476,7 @@ const std::map<std::string, void (*)(const Launch&)> kernels = {
     {"ouroboros_read", read},
     {"ouroboros_compare", compare},
     {"ouroboros_canary", canary},
-    {"ouroboros_scrub", nothing},
+    {"ouroboros_fill_shared", fill_shared},
     {"ouroboros_scrub_local", scrub_local},
     {"ouroboros_sentinel", sentinel},
     {"ouroboros_empty", nothing},
@@ -475,6 +489,7 @@ const std::map<std::string, void (*)(const Launch&)> kernels = {
     {"scale", scale_in_a_manner},
     {"skip_tail", skip_tail},
     {"hasty", hasty},
+    {"unwritten_shared", unwritten_shared},
     {"poke", poke},
     {"write_input", write_input},
     {"count", count},

@@ -4,7 +4,7 @@
 // own mark with the same row.
 // Gains: Hidden state between launches: up to 30 MB of it on a large GPU.
 // Threats: X6
-// Answer: Shared memory is scrubbed between replays, and before every timed run.
+// Answer: Shared memory is poisoned between replays, and before every timed run.
 //
 //! dtypes float32
 //! launch softmax<<<rows, 32, shared = 1024>>>(x, out, cols)

@@ -1,16 +1,17 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "executor/cuda/main/device.hpp"
 
 namespace ouroboros::cuda {
 
-/// Enqueues zeroes for all the shared memory there is, so that no launch finds another's there.
-void scrub_shared(const Device& device);
+/// Enqueues `word` for all the shared memory there is, so that no launch finds another's there.
+void fill_shared(const Device& device, std::uint32_t word);
 
 /// What stands between two candidates in one process, after modules and memory of the first are
-/// gone: shared memory and the L2 cache are scrubbed, and a kernel whose result is known is run.
+/// gone: shared memory and the L2 cache are overwritten, and a kernel whose result is known is run.
 /// Returns what was wrong with the device, or nothing. Throws `DriverError` and `KernelHangs`.
 std::string clean(Device& device);
 

@@ -162,7 +162,7 @@ END:
   ret;
 }
 
-.visible .entry ouroboros_scrub(.param .u32 p_bytes)
+.visible .entry ouroboros_fill_shared(.param .u32 p_bytes, .param .u32 p_word)
 {
   .reg .pred %p<2>;
   .reg .b32 %r<8>;
@@ -172,7 +172,7 @@ END:
   mov.u32 %r3, %ntid.x;
   shl.b32 %r3, %r3, 2;
   mov.u32 %r4, ouroboros_dynamic;
-  mov.u32 %r5, 0;
+  ld.param.u32 %r5, [p_word];
 LOOP:
   setp.ge.u32 %p1, %r2, %r1;
   @%p1 bra END;

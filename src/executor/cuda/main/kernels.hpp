@@ -6,7 +6,7 @@
 ///                       leaves it clean. `count` is a multiple of four times the threads.
 ///   ouroboros_compare   adds to `*differing` the number of words in which `a` and `b` differ
 ///   ouroboros_canary    finds bytes that are not the pattern's: how many, the first, the last
-///   ouroboros_scrub     zeroes a block's dynamic shared memory
+///   ouroboros_fill_shared  fills a block's dynamic shared memory with a word
 ///   ouroboros_sentinel  computes something known, through shared memory
 ///   ouroboros_empty     does nothing
 ///   ouroboros_touch     reads one word of every 64 KiB on every multiprocessor, so that addresses

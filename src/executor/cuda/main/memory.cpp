@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
-#include <random>
 
+#include "executor/cuda/main/poison.hpp"
 #include "ouroboros/error.hpp"
 
 namespace ouroboros::cuda {
@@ -15,25 +14,6 @@ namespace {
 constexpr std::uint64_t private_alignment = 256;
 
 constexpr auto patience = std::chrono::seconds{60};
-
-std::uint32_t random_bits() {
-  static std::mt19937 random{std::random_device{}()};
-  return static_cast<std::uint32_t>(random());
-}
-
-std::uint32_t fresh_pattern() {
-  // A quiet NaN in float32, and in float16 and bfloat16 in its upper half.
-  return 0x7fc00000U | (random_bits() & 0x003fffffU);
-}
-
-/// What memory may well hold that nobody wrote: to wait for a lock that is no NaN, or to take the
-/// least of it and a result, is right on a NaN.
-std::uint32_t fresh_number() {
-  // Zero, much, much below zero and about one as real numbers; then whole ones.
-  constexpr std::uint32_t words[] = {0, 0x7b7b7b7bU, 0xfbfbfbfbU, 0x3f3f3f3fU,
-                                     1, 0xffffffffU, 0x7fffffffU, 0x80000000U};
-  return words[random_bits() % std::size(words)];
-}
 
 }  // namespace
 
@@ -157,7 +137,7 @@ void Memory::download() const {
 }
 
 void Memory::reset(std::size_t plan) const {
-  const auto pattern = random_bits() % 2 == 0 ? fresh_pattern() : fresh_number();
+  const auto pattern = fresh_poison();
   const auto& driver = device_.driver();
   const auto stream = device_.stream();
   for (const auto& one : shared_) {

@@ -8,6 +8,7 @@
 
 #include "executor/cuda/main/fault.hpp"
 #include "executor/cuda/main/hygiene.hpp"
+#include "executor/cuda/main/poison.hpp"
 #include "ouroboros/error.hpp"
 
 namespace ouroboros::cuda {
@@ -324,7 +325,7 @@ Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& s
   const auto& driver = device_.driver();
   driver.check(driver.cuCtxResetPersistingL2Cache(), "cuCtxResetPersistingL2Cache");
   program.restore();
-  scrub_shared(device_);
+  fill_shared(device_, fresh_poison());
   if (local_) {
     local_->enqueue();
   }

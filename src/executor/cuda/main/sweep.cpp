@@ -6,6 +6,7 @@
 
 #include "executor/cuda/main/fault.hpp"
 #include "executor/cuda/main/hygiene.hpp"
+#include "executor/cuda/main/poison.hpp"
 #include "ouroboros/error.hpp"
 
 namespace ouroboros::cuda {
@@ -59,7 +60,7 @@ Replay Sweep::replay(std::size_t call, bool high, double seconds,
   }
   memory.upload();
   program.restore();
-  scrub_shared(device_);
+  fill_shared(device_, high ? fresh_number() : fresh_pattern());
   replay = run(program, seconds, without, high);
   if (replay.outcome == Outcome::returned) {
     if (const auto damage = memory.damage(0)) {

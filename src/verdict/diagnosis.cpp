@@ -329,8 +329,8 @@ std::string_view advice(std::string_view finding_kind) {
        "Compute from the inputs of this very call: results remembered from earlier calls are "
        "stale."},
       {"race",
-       "Programs of a launch share what atomics tell them: add parts up by atomics, or in a second "
-       "kernel."},
+       "Who needs another's work waits for it: warps at a barrier before and after each use of "
+       "shared memory, blocks and programs by atomics or in a second kernel."},
       {"suspicious_symbol", "Leave out functions that a computation does not need."},
       {"constructor", "Run nothing at load time: initialise inside the entry points."},
       {"ifunc", "Choose code at compile time, not with IFUNC resolvers or target clones."},

@@ -8,6 +8,7 @@
 
 #include "catch.hpp"
 #include "compile/cuda/cuda.hpp"
+#include "compile/cuda/stagger.hpp"
 #include "compile/cuda/toolkit.hpp"
 #include "ouroboros/error.hpp"
 #include "ouroboros/executor.hpp"
@@ -473,4 +474,62 @@ TEST_CASE("the page's examples compile and launch what they say") {
     ++examples;
   }
   CHECK(examples == 3);
+}
+
+TEST_CASE("a staggered program sleeps where a kernel begins and after what waits for others") {
+  const std::string head = ".version 9.0\n.target sm_90\n.visible .entry k(.param .u64 p)\n{\n";
+  const auto naps = [&](const std::string& body) {
+    const auto text = cuda::staggered(head + body + "\n}\n");
+    std::size_t count = 0;
+    for (auto at = text.find("nanosleep"); at != std::string::npos;
+         at = text.find("nanosleep", at + 1)) {
+      ++count;
+    }
+    return count - 2;  // The kernel's own two.
+  };
+  for (const std::string wait :
+       {"bar.sync 0;", "barrier.sync 0;", "barrier.cta.sync.aligned 0;",
+        "bar.red.popc.u32 %r1, 0, %p1;", "@%p1 bar.sync 1, 64;", "@!%p1 bar.sync 1, 64;",
+        "AGAIN: bar.sync 0;", "$L_1: A: @p bar.sync 0;", "barrier.cluster.wait.aligned;",
+        "cp.async.wait_group 0;", "cp.async.bulk.wait_group.read 0;",
+        "mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], %r2;", "/* one */ bar.sync 0; // two",
+        "{ bar.sync 0; }", "{ .reg .b32 a; mov.b64 {a, %r1}, %rd1; bar.sync 0; }"}) {
+    INFO(wait);
+    CHECK(naps(wait) == 1);
+    CHECK(naps(wait + "\n" + wait) == 2);
+  }
+  for (const std::string other :
+       {"bar.arrive 0, 64;", "bar.warp.sync -1;", "barrier.cluster.arrive;", "// bar.sync 0;",
+        "/* bar.sync 0; */", ".pragma \"bar.sync 0;\";", "mov.u32 bar, 0;", "ret;",
+        "mbarrier.arrive.shared::cta.b64 _, [%r1];", "cp.async.commit_group;"}) {
+    INFO(other);
+    CHECK(naps(other) == 0);
+  }
+  for (const std::string odd :
+       {"", "{", "}", ";", "\"", "/*", "//", "@", ":", "bar.sync", "}}}{{{;"}) {
+    CHECK(cuda::staggered(odd) == odd);
+  }
+  const std::string device = ".func f()\n{\nbar.sync 0;\nret;\n}\n";
+  CHECK_THAT(cuda::staggered(device), ContainsSubstring("bar.sync 0;\n{"));
+  CHECK_THAT(cuda::staggered(device), !ContainsSubstring("50000"));
+}
+
+TEST_CASE("an assembler takes staggered programs, of any module") {
+  if (without_nvrtc() || without_assembler()) return;
+  const auto barrier = kernel("",
+                              "__shared__ float s[32]; s[threadIdx.x] = out[threadIdx.x];"
+                              "for (int i = 0; i < 9; ++i) { __syncthreads();"
+                              "out[i * 32 + threadIdx.x] = s[31 - threadIdx.x]; }");
+  for (const auto& module :
+       {compiled(barrier), compiled(barrier, "sm_80"), compiled(softmax), assembled(scale_ptx)}) {
+    REQUIRE_FALSE(module.failure);
+    const auto image = cuda::assemble_staggered(module, {}, {}, {});
+    REQUIRE(image.has_value());
+    CHECK(image->sha256 != module.cubin.sha256);
+    CHECK(cubin_target(image->bytes) == module.target);
+    CHECK(kernel_resources(image->bytes).at(0).function == module.record.entries.at(0));
+  }
+  auto broken = compiled(softmax);
+  broken.ptx = "no PTX";
+  CHECK_FALSE(cuda::assemble_staggered(broken, {}, {}, {}).has_value());
 }

@@ -67,6 +67,7 @@ struct Event {
 /// A loaded module: its name, and the memory of its variables.
 struct Module {
   static constexpr std::size_t counter_at = 64;  // As in tests/data/cubin/globals.cubin.
+  bool real = false;                             // A cubin.
   std::array<unsigned char, 4096> globals{};
 };
 
@@ -425,10 +426,20 @@ void uneven(const Launch& launch) {
   device.microseconds += static_cast<double>(state >> 24) / 32;
 }
 
+/// Goes wrong in the module that stands for one in which warps are out of step.
+void in_step(const Launch& launch) { launch.module->real ? scale(launch) : skip_tail(launch); }
+
+/// Hangs there.
+void hang_out_of_step(const Launch& launch) {
+  scale(launch);
+  device.hangs = !launch.module->real;
+}
+
 /// As the audit wants kernels that a cubin has, this one has several manners: its last parameter.
 void scale_in_a_manner(const Launch& launch) {
-  constexpr void (*manners[])(const Launch&) = {scale,   lazy,   straggle, trap,   quick, wobble,
-                                                crowded, jolted, fleeting, uneven, keep,  moody};
+  constexpr void (*manners[])(const Launch&) = {
+      scale,  lazy,     straggle, trap, quick, wobble,  crowded,
+      jolted, fleeting, uneven,   keep, moody, in_step, hang_out_of_step};
   const auto manner = manners[launch.get<std::uint32_t>(20)];
   manner(launch);
   if (manner != fleeting) just_met.reset();
@@ -719,15 +730,15 @@ int cuModuleLoadData(ModuleHandle* module, const void* image) {
   constexpr int invalid_image = 200;
   const auto* text = static_cast<const char*>(image);
   // A module of ours, PTX of the executor's, or a real cubin, of which the names alone count.
-  const bool known = std::strncmp(text, "fake", 4) == 0 || *text == '\n' ||
-                     std::strncmp(text,
-                                  "\x7f"
-                                  "ELF",
-                                  4) == 0;
-  if (!known) {
+  const bool real = std::strncmp(text,
+                                 "\x7f"
+                                 "ELF",
+                                 4) == 0;
+  if (!real && std::strncmp(text, "fake", 4) != 0 && *text != '\n') {
     return invalid_image;
   }
   auto* loaded = new Module;
+  loaded->real = real;
   device.modules[loaded];
   *module = reinterpret_cast<ModuleHandle>(loaded);
   return 0;

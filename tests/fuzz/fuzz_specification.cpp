@@ -1,5 +1,6 @@
 // Fuzzes launch specifications: any source must be read or refused, and what is read must be
-// evaluated or refused, on any shapes. Seeds are sources behind two bytes for the shape.
+// evaluated or refused, on any shapes; and as PTX, any can be staggered. Seeds are sources behind
+// two bytes for the shape.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,6 +8,7 @@
 
 #include "compile/cuda/cuda.hpp"
 #include "compile/cuda/refuse_source.hpp"
+#include "compile/cuda/stagger.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ouroboros;
@@ -15,6 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::int64_t cols = data[1];
   const std::string source(reinterpret_cast<const char*>(data) + 2, size - 2);
   static_cast<void>(cuda::refuse_cuda_source(source));
+  static_cast<void>(cuda::staggered(source));
   try {
     cuda::CudaModule module;
     module.specification = cuda::parse_specification(source);

@@ -10,6 +10,7 @@
 #include "compile/cuda/cuda.hpp"
 #include "compile/cuda/main/exit_code.hpp"
 #include "compile/cuda/refuse_source.hpp"
+#include "compile/cuda/stagger.hpp"
 #include "compile/cuda/toolkit.hpp"
 #include "ouroboros/error.hpp"
 
@@ -20,6 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* program = "ouroboros-cuda-compiler";
 constexpr const char* cubin_file = "candidate.cubin";
+constexpr const char* ptx_file = "candidate.ptx";
 
 constexpr std::string_view how_to_install =
     "install the wheels nvidia-cuda-nvrtc, nvidia-nvjitlink, nvidia-cuda-runtime and "
@@ -143,13 +145,12 @@ Compiler assembler(const Toolkit& toolkit, const compile::ScratchFolder& scratch
     compiler.request.command.insert(compiler.request.command.end(),
                                     {"nvjitlink", toolkit.jit_link.string()});
     compiler.version = compiler.request;
-    compiler.request.command.insert(compiler.request.command.end(), {"candidate.ptx", cubin_file});
+    compiler.request.command.insert(compiler.request.command.end(), {ptx_file, cubin_file});
   } else if (!toolkit.assembler.empty()) {
     compiler.request = compile::sandboxed(toolkit.assembler, scratch, limits);
     compiler.version = compiler.request;
     compiler.version.command.emplace_back("--version");
-    compiler.request.command.insert(compiler.request.command.end(),
-                                    {"candidate.ptx", "-o", cubin_file});
+    compiler.request.command.insert(compiler.request.command.end(), {ptx_file, "-o", cubin_file});
   } else {
     throw Error(ErrorCode::compiler_missing, fmt::format("neither nvJitLink nor ptxas was found in "
                                                          "{}: {}",
@@ -186,6 +187,10 @@ std::string first_complaint(const std::string& log) {
   return log.substr(0, log.find('\n'));
 }
 
+std::uint64_t image_bytes(const Limits& limits) {
+  return static_cast<std::uint64_t>(limits.image_mib) * compile::mib;
+}
+
 /// What a compiler's end means.
 void conclude(const std::optional<sandbox::Exit>& exit, const compile::ScratchFolder& scratch,
               const Limits& limits, CudaModule& module) {
@@ -199,12 +204,11 @@ void conclude(const std::optional<sandbox::Exit>& exit, const compile::ScratchFo
     throw Error(ErrorCode::compiler_missing, log);
   if (exit->signal == 0 && exit->code == exit_target) throw Error(ErrorCode::unsupported, log);
   if (exit->signal == 0 && exit->code == exit_compiled) {
-    module.cubin.bytes = compile::read_image(
-        scratch.path() / cubin_file, static_cast<std::uint64_t>(limits.image_mib) * compile::mib);
+    module.cubin.bytes = compile::read_image(scratch.path() / cubin_file, image_bytes(limits));
   }
   if (module.cubin.bytes.empty()) {
     // Where others have filled the disk meanwhile, that is why.
-    scratch.require_space(static_cast<std::uint64_t>(limits.image_mib) * compile::mib);
+    scratch.require_space(image_bytes(limits));
     if (log.empty()) {
       log = fmt::format("the compiler ended with status {} (signal {}) and no word", exit->code,
                         exit->signal);
@@ -213,6 +217,8 @@ void conclude(const std::optional<sandbox::Exit>& exit, const compile::ScratchFo
     return;
   }
   module.cubin.sha256 = sha256_hex(module.cubin.bytes.data(), module.cubin.bytes.size());
+  const auto ptx = compile::read_image(scratch.path() / ptx_file, image_bytes(limits));
+  module.ptx.assign(reinterpret_cast<const char*>(ptx.data()), ptx.size());
   module.kernels = kernel_resources(module.cubin.bytes);
   for (const auto& kernel : module.kernels) module.record.entries.push_back(kernel.function);
   module.record.succeeded = true;
@@ -253,8 +259,8 @@ CudaModule compile_cuda(const Candidate& candidate, DType dtype, const std::stri
   }
 
   const compile::ScratchFolder scratch(scratch_parent);
-  scratch.require_space(static_cast<std::uint64_t>(limits.image_mib) * compile::mib);
-  scratch.write(is_ptx ? "candidate.ptx" : "candidate.cu", candidate.source);
+  scratch.require_space(image_bytes(limits));
+  scratch.write(is_ptx ? ptx_file : "candidate.cu", candidate.source);
   const auto toolkit = find_toolkit(toolkits);
   auto compiler = is_ptx ? assembler(toolkit, scratch, target, limits)
                          : nvrtc(toolkit, scratch, dtype, target, limits);
@@ -271,6 +277,29 @@ CudaModule compile_cuda(const Candidate& candidate, DType dtype, const std::stri
   conclude(exit, scratch, limits, module);
   if (module.failure && !is_ptx && !toolkit.complete_headers) require_headers(module.record.log);
   return module;
+}
+
+std::optional<ModuleImage> assemble_staggered(const CudaModule& module, const Limits& limits,
+                                              const std::filesystem::path& scratch_parent,
+                                              const std::function<bool()>& cancelled,
+                                              const std::vector<std::filesystem::path>& toolkits) {
+  const auto toolkit = find_toolkit(toolkits);
+  if (toolkit.jit_link.empty() && toolkit.assembler.empty()) return std::nullopt;
+  const compile::ScratchFolder scratch(scratch_parent);
+  scratch.require_space(image_bytes(limits));
+  // NVRTC ends its PTX with a zero.
+  scratch.write(ptx_file, staggered(module.ptx.substr(0, module.ptx.find('\0'))));
+  std::string log;
+  auto compiler = assembler(toolkit, scratch, module.target, limits);
+  const auto exit =
+      compile::run(std::move(compiler.request), limits.compile_seconds,
+                   static_cast<std::size_t>(limits.log_kib) * compile::kib, cancelled, log);
+  if (!exit || exit->signal != 0 || exit->code != exit_compiled) return std::nullopt;
+  ModuleImage image;
+  image.bytes = compile::read_image(scratch.path() / cubin_file, image_bytes(limits));
+  if (image.bytes.empty()) return std::nullopt;
+  image.sha256 = sha256_hex(image.bytes.data(), image.bytes.size());
+  return image;
 }
 
 }  // namespace ouroboros::cuda

@@ -31,6 +31,7 @@ struct CudaFailure {
 struct CudaModule {
   Compilation record;
   ModuleImage cubin;
+  std::string ptx;  ///< What `cubin` was assembled from.
   LaunchSpecification specification;
   std::vector<KernelResources> kernels;
   std::optional<CudaFailure> failure;
@@ -46,6 +47,13 @@ struct CudaModule {
 [[nodiscard]] OUROBOROS_API CudaModule compile_cuda(
     const Candidate& candidate, DType dtype, const std::string& target, const Limits& limits,
     const std::filesystem::path& scratch, const std::function<bool()>& cancelled,
+    const std::vector<std::filesystem::path>& toolkits = {});
+
+/// A compiled module's PTX, `staggered` and assembled. Nothing where no assembler takes it. Throws
+/// `Error` where the machine is at fault, as `compile_cuda` does.
+[[nodiscard]] OUROBOROS_API std::optional<ModuleImage> assemble_staggered(
+    const CudaModule& module, const Limits& limits, const std::filesystem::path& scratch,
+    const std::function<bool()>& cancelled,
     const std::vector<std::filesystem::path>& toolkits = {});
 
 /// What a compiled module launches on one signature: inputs, then outputs. Throws

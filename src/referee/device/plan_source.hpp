@@ -35,6 +35,12 @@ class PlanSource {
   /// The plans for calls, in order, as the candidate made them: not audited.
   [[nodiscard]] virtual std::vector<Planned> plans(const std::vector<PlanRequest>& requests) = 0;
 
+  /// The same program as an image of a plan that came from here, in which warps get out of step
+  /// (compile/cuda/stagger.hpp). Nothing where there is no such program.
+  [[nodiscard]] virtual std::optional<PlanImage> staggered(const PlanImage&) {
+    return std::nullopt;
+  }
+
   /// What is known of compiling so far: compiler, log, time.
   [[nodiscard]] virtual Compilation record() const = 0;
 

@@ -38,6 +38,18 @@ class SpecifiedPlans final : public PlanSource {
     return all;
   }
 
+  std::optional<PlanImage> staggered(const PlanImage& image) override {
+    const std::lock_guard guard(mutex_);
+    for (const auto& [dtype, module] : modules_) {
+      if (module.cubin.sha256 == image.sha256) {
+        auto other = cuda::assemble_staggered(module, options_.limits, options_.scratch,
+                                              options_.cancelled, options_.device.libraries);
+        if (other) return PlanImage{std::move(other->bytes), std::move(other->sha256)};
+      }
+    }
+    return std::nullopt;
+  }
+
   [[nodiscard]] Compilation record() const override {
     const std::lock_guard guard(mutex_);
     return record_;

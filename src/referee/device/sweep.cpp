@@ -9,6 +9,7 @@
 #include "referee/device/gpu.hpp"
 #include "referee/device/interpreter.hpp"
 #include "referee/device/launch_times.hpp"
+#include "referee/device/out_of_step.hpp"
 #include "referee/device/plan_source.hpp"
 
 namespace ouroboros::referee::device {
@@ -53,8 +54,9 @@ void merge(SweepOutcome& all, SweepOutcome&& some, const std::vector<std::size_t
 
 /// Replays every variant on the GPU: each autotune configuration has to be right, not only the one
 /// that is timed.
-void replay_all(SweepOutcome& outcome, const Problem& problem, const CasePool& pool,
-                std::vector<Planned>& planned, std::size_t most_variants, const Options& options) {
+void replay_all(SweepOutcome& outcome, const Problem& problem, PlanSource& source,
+                const CasePool& pool, std::vector<Planned>& planned, std::size_t most_variants,
+                const Options& options) {
   Gpu gpu(options);
   for (std::size_t round = 0; round < most_variants; ++round) {
     CasePool some;
@@ -78,6 +80,12 @@ void replay_all(SweepOutcome& outcome, const Problem& problem, const CasePool& p
           judged.failure = Status::rejected;
         }
         judged.findings.push_back(std::move(*decoy));
+      }
+    }
+    if (!judged.failure) {
+      if (auto race = find_race(problem, some.cases, plans, source, gpu.executor(), options)) {
+        judged.failure = Status::incorrect;
+        judged.findings.push_back(std::move(*race));
       }
     }
     if (round == 0) {
@@ -157,7 +165,7 @@ SweepOutcome sweep(const Problem& problem, const Compiled& compiled, const CaseP
     return outcome;
   }
   if (most_variants > 0 && present) {
-    replay_all(outcome, problem, pool, planned, most_variants, options);
+    replay_all(outcome, problem, *compiled.plans, pool, planned, most_variants, options);
   } else if (most_variants > 0) {
     interpret_some(outcome, problem, compiled.candidate, pool, planned, options);
   }

@@ -3,8 +3,9 @@
 //   ouroboros-cuda-compiler nvrtc LIBRARY SOURCE CUBIN [OPTION]...
 //   ouroboros-cuda-compiler nvjitlink LIBRARY PTX CUBIN [OPTION]...
 //
-// Without SOURCE it says the library's version. It is a program of its own because compilers read
-// what machines wrote: it runs in a sandbox, and takes a crash or a runaway template with it.
+// NVRTC's PTX is written as well, to the cubin's name with the ending .ptx. Without SOURCE it says
+// the library's version. It is a program of its own because compilers read what machines wrote: it
+// runs in a sandbox, and takes a crash or a runaway template with it.
 
 #include <string>
 #include <string_view>

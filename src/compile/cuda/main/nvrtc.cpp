@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <string_view>
 
 #include "compile/cuda/main/exit_code.hpp"
@@ -54,10 +55,14 @@ void run_nvrtc(const Library& library, const char* input, const char* output,
     finish(exit_source, log.empty() ? version + ": " + name + "\n" : log);
   }
 
-  library.get<Result(Program, std::size_t*)>("nvrtcGetCUBINSize")(program, &size);
-  std::vector<char> cubin(size);
-  library.get<Result(Program, char*)>("nvrtcGetCUBIN")(program, cubin.data());
-  write_bytes(output, cubin);
+  const auto write = [&](const std::string& what, const std::filesystem::path& path) {
+    library.get<Result(Program, std::size_t*)>("nvrtcGet" + what + "Size")(program, &size);
+    std::vector<char> bytes(size);
+    library.get<Result(Program, char*)>("nvrtcGet" + what)(program, bytes.data());
+    write_bytes(path.c_str(), bytes);
+  };
+  write("CUBIN", output);
+  write("PTX", std::filesystem::path(output).replace_extension("ptx"));
   finish(exit_compiled, log);
 }
 

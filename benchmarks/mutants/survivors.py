@@ -115,16 +115,21 @@ ARGUMENTS = (
         operator="other_shuffle",
         after="__shfl_down_sync(",
     ),
-    Argument(
-        "a race that this GPU did not show: two uses of one array in shared memory are no longer "
-        "kept apart",
-        operator="dropped_barrier",
-    ),
-    Argument(
-        "hole: it reads a word of shared memory behind its array, where zero is found",
-        operator="less_equal_for_less",
-        before="<",
-        kernel="*norm*__[bv]*",
+    *(
+        Argument(
+            "the array in shared memory is not written again: each operation has its own, and this "
+            "kernel uses each once",
+            equivalent=True,
+            operator="dropped_barrier",
+            kernel=kernel,
+            line=line,
+        )
+        for kernel, line in (
+            ("log_softmax__block", 37),
+            ("softmax__online", 37),
+            ("rmsnorm__block", 32),
+            ("rmsnorm__vector", 34),
+        )
     ),
     Argument(
         "the loop runs once at most: rows of 8192 columns have 8 chunks",

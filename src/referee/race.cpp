@@ -190,7 +190,10 @@ CaseResult Race::compared(const judge::Case& one, const Tensors& outputs) const 
 void Race::check_against_oracle(const judge::Case& one, const Tensors& outputs) {
   const auto result = compared(one, outputs);
   ++samples_checked_;
-  if (result.status != "passed") {
+  if (result.status != "passed" && !timed_) {
+    fail(Status::incorrect,
+         {"wrong_values", "error", "time", result.message + judge::in_case(one.spec)});
+  } else if (result.status != "passed") {
     fail(Status::rejected,
          {"timed_output_wrong", "cheat", "time",
           fmt::format("was right when it was checked, but not among the timed samples (family {}, "

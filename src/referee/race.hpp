@@ -43,6 +43,9 @@ class Race {
   /// arms were added.
   virtual void warm_up() = 0;
 
+  /// Nobody times this race: what is wrong in it is as wrong as in the sweep.
+  void leave_untimed() noexcept { timed_ = false; }
+
   /// Runs every candidate once at the timed shape and addresses, and checks the result in full. Not
   /// a sample. The inputs mix all value families, are ordinary but for a few rows and numbers, or
   /// of one family that is not: the seed says which. Its place among the blocks is the caller's
@@ -182,6 +185,7 @@ class Race {
   std::vector<double> gross_error_;  ///< Of each output: no rounding is this far from eager's.
   std::unique_ptr<timing::BlockOrder> order_;
   std::optional<Failure> failure_;
+  bool timed_ = true;
   std::int64_t bytes_read_ = 0;
   std::int64_t bytes_written_ = 0;
   std::int64_t samples_checked_ = 0;

@@ -7,6 +7,7 @@
 #include "ouroboros/error.hpp"
 #include "referee/comparison.hpp"
 #include "referee/device/device.hpp"
+#include "referee/odd_cell.hpp"
 #include "referee/stages.hpp"
 
 namespace ouroboros::referee {
@@ -254,6 +255,14 @@ TimingOutcome time(const Problem& problem, const Compiled& compiled, std::uint64
   if (on_gpu) {
     outcome.record.cache = to_string(options.cache);
     outcome.record.calibration = device::calibrated(options);
+  }
+  // Of plans that are only compared nobody says that they are right.
+  if (on_gpu && compiled.candidate.language != device::plan_language) {
+    if (auto failure = check_odd_cell(problem, compiled, dtypes.front(), cells, seed, options)) {
+      outcome.failure = failure->status;
+      outcome.findings.push_back(std::move(failure->finding));
+      return outcome;
+    }
   }
   for (std::size_t i = 0; i < cells.size(); ++i) {
     check_cancelled(options);

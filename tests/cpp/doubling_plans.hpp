@@ -52,18 +52,24 @@ inline KernelLaunch kernel(std::uint32_t module, const char* function, std::uint
   return launch;
 }
 
-/// What the plans of `source` come to.
-inline SweepOutcome swept(std::shared_ptr<referee::PlanSource> source,
-                          LibraryKernels policy = LibraryKernels::forbid) {
-  setenv("OUROBOROS_LIBCUDA", OUROBOROS_GOOD_FAKE_CUDA, 1);
+/// Twice its input.
+inline Problem doubling() {
   Problem problem;
   problem.name = "double";
   problem.axes = {{.name = "n", .minimum = 1, .maximum = 300}};
   problem.inputs = {{.name = "x", .shape = {{1, "n"}}}};
   problem.timed = {{{"n", 100}}};
   problem.reference = [](const Tensors& inputs) { return Tensors{at::mul(inputs[0], 2)}; };
-  problem.policies.library_kernels = policy;
   problem.check();
+  return problem;
+}
+
+/// What the plans of `source` come to.
+inline SweepOutcome swept(std::shared_ptr<referee::PlanSource> source,
+                          LibraryKernels policy = LibraryKernels::forbid) {
+  setenv("OUROBOROS_LIBCUDA", OUROBOROS_GOOD_FAKE_CUDA, 1);
+  auto problem = doubling();
+  problem.policies.library_kernels = policy;
   Compiled compiled;
   compiled.candidate = {"", "candidate", "triton"};
   compiled.plans = std::move(source);

@@ -561,18 +561,20 @@ TEST_CASE("nothing in shared memory outlives a session on a GPU", "[gpu]") {
 
 TEST_CASE("shared memory that no launch wrote holds poison on a GPU", "[gpu]") {
   auto plan = builder();
-  plan.kernel("unwritten_shared", 1, 1024).shared_bytes = count * sizeof(float);
+  constexpr std::uint32_t held = 8192;
+  plan.kernel("unwritten_shared", 1, 1024).shared_bytes = held * sizeof(float);
+  plan.number(held);
   const Fixture fixture(plan.plan());
   std::set<std::uint32_t> words[2];
   for (int run = 0; run < 12; ++run) {
     for (const auto placement : placements) {
       REQUIRE(fixture.run(placement).outcome == Outcome::returned);
-      const auto found = fixture.call.output(placement);
-      CHECK(std::all_of(found.begin(), found.end(), [&](float one) {
-        return std::bit_cast<std::uint32_t>(one) == std::bit_cast<std::uint32_t>(found[0]);
-      }));
-      CHECK((placement == Placement::high || std::isnan(found[0])));
-      words[placement == Placement::high].insert(std::bit_cast<std::uint32_t>(found[0]));
+      auto found = fixture.call.output(placement);
+      found.resize(held);
+      // At the high end, what is beside the launch has used some of it.
+      CHECK((placement == Placement::high ||
+             std::all_of(found.begin(), found.end(), [](float one) { return std::isnan(one); })));
+      words[placement == Placement::high].insert(std::bit_cast<std::uint32_t>(found.back()));
     }
   }
   CHECK(words[0].size() > 1);

@@ -119,9 +119,9 @@ __global__ void through_shared(const float* x, float* out, std::uint32_t n, std:
 }
 
 /// Shared memory as it was found.
-__global__ void unwritten_shared(const float*, float* out, std::uint32_t n) {
+__global__ void unwritten_shared(const float*, float* out, std::uint32_t, std::uint32_t words) {
   extern __shared__ volatile float found[];
-  for (std::uint32_t i = threadIdx.x; i < n; i += blockDim.x) out[i] = found[i];
+  for (std::uint32_t i = threadIdx.x; i < words; i += blockDim.x) out[i] = found[i];
 }
 
 /// What another kernel left in shared memory: how many words hold its mark.

@@ -15,9 +15,6 @@ constexpr std::uint64_t race_purpose = 803;
 /// Shorter extents mean something: numbers of heads, of groups, of a window's elements.
 constexpr std::int64_t least_steps = 256;
 
-/// One of each kind: see `Race::probe`.
-constexpr int probes = 3;
-
 /// A cell's extents, each of the long ones less by one, three, five or seven steps. Nothing where
 /// no axis is long.
 std::optional<AxisValues> odd_extents(const Problem& problem, const AxisValues& cell,
@@ -52,7 +49,7 @@ std::optional<Race::Failure> check_odd_cell(const Problem& problem, const Compil
     race->leave_untimed();
     race->add_candidate();
     if (!race->failure()) race->warm_up();
-    for (int i = 0; i < probes && !race->failure(); ++i) race->probe();
+    if (!race->failure()) race->probe();
     return race->failure();
   } catch (const judge::ReferenceFault&) {
     return std::nullopt;  // Extents that the reference is not meant for.

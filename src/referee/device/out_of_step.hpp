@@ -10,8 +10,8 @@
 namespace ouroboros::referee::device {
 
 /// Whether plans that were right, as `plans[i]` was in `cases[i]`, are right as well where warps
-/// sleep now and then: on their staggered images. Nothing where they are, or where `source` has no
-/// such images.
+/// sleep now and then: on their staggered images. Nothing where they are, where `source` has no
+/// such images, or where these do not run to their end.
 [[nodiscard]] std::optional<Finding> find_race(const Problem& problem,
                                                const std::vector<judge::Case>& cases,
                                                const std::vector<LaunchPlan>& plans,

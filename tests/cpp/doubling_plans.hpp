@@ -1,5 +1,6 @@
 #pragma once
 
+// Before Catch, so that CHECK is its own and not LibTorch's: who includes this includes it first.
 #include <ATen/ops/mul.h>
 
 #include <cstdlib>

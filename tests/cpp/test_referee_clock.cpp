@@ -1,8 +1,6 @@
 // Comparing launch plans: blocks, estimators, guards and records, on a driver whose time is
 // counted.
 
-#include <ATen/ops/mul.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -12,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "catch.hpp"
+#include "doubling_plans.hpp"
 #include "fake_nvml.hpp"
 #include "ouroboros/plan.hpp"
 #include "ouroboros/referee.hpp"
@@ -23,6 +21,7 @@
 #include "referee/stages.hpp"
 
 using namespace ouroboros;
+using ouroboros_test::doubling;
 using ouroboros_test::FakeNvml;
 
 namespace {
@@ -47,16 +46,6 @@ class CacheFolder {
  private:
   std::string folder_ = "/tmp/ouroboros-test-XXXXXX";
 };
-
-Problem doubling() {
-  Problem problem;
-  problem.name = "double";
-  problem.axes = {{.name = "n", .minimum = 1, .maximum = 300}};
-  problem.inputs = {{.name = "x", .shape = {{1, "n"}}}};
-  problem.timed = {{{"n", 100}}};
-  problem.reference = [](const Tensors& inputs) { return Tensors{at::mul(inputs[0], 2)}; };
-  return problem;
-}
 
 std::vector<timing::Block> blocks_in(const std::filesystem::path& trace) {
   std::ifstream file(trace, std::ios::binary);
@@ -88,15 +77,6 @@ enum class Manner : std::uint32_t {
   moody
 };
 
-PlanImage image() {
-  std::ifstream file(OUROBOROS_SOURCE_DIR "/tests/data/cubin/cuda13_sm_90.cubin", std::ios::binary);
-  const std::vector<char> chars{std::istreambuf_iterator<char>(file), {}};
-  const auto* data = reinterpret_cast<const std::byte*>(chars.data());
-  std::vector<std::byte> bytes(data, data + chars.size());
-  auto digest = sha256_hex(bytes.data(), bytes.size());
-  return {std::move(bytes), std::move(digest)};
-}
-
 /// Plans with so many launches, each of one microsecond and `grid` thousandths of one.
 Contender plans(const std::string& name, Manner manner, int launches, std::uint32_t grid) {
   return {name, [=](const std::vector<PlanBuffer>& signature) {
@@ -105,7 +85,7 @@ Contender plans(const std::string& name, Manner manner, int launches, std::uint3
             plan.language = "triton";
             plan.target = "sm_90";
             plan.buffers = signature;
-            plan.images = {image()};
+            plan.images = {ouroboros_test::image("cuda13_sm_90.cubin")};
             plan.modules = {{ModuleOrigin::candidate, 0}};
             KernelLaunch launch;
             launch.function = "scale";

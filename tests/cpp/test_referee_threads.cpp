@@ -2,8 +2,6 @@
 // and every verdict is the one that its candidate deserves. scripts/tsan.sh runs this, again and
 // again, under ThreadSanitizer.
 
-#include <ATen/ops/mul.h>
-
 #include <atomic>
 #include <cstdlib>
 #include <latch>
@@ -12,11 +10,12 @@
 #include <thread>
 #include <vector>
 
-#include "catch.hpp"
+#include "doubling_plans.hpp"
 #include "ouroboros/referee.hpp"
 #include "processes.hpp"
 
 using namespace ouroboros;
+using ouroboros_test::doubling;
 
 namespace {
 
@@ -27,17 +26,6 @@ struct Known {
   Candidate candidate;
   Status status;
 };
-
-/// out = 2 x: what the fake driver's kernels can do.
-Problem doubling() {
-  Problem problem;
-  problem.name = "double";
-  problem.axes = {{.name = "n", .minimum = 1, .maximum = 300}};
-  problem.inputs = {{.name = "x", .shape = {{1, "n"}}}};
-  problem.timed = {{{"n", 100}}};
-  problem.reference = [](const Tensors& inputs) { return Tensors{at::mul(inputs[0], 2)}; };
-  return problem;
-}
 
 Candidate on_host(const std::string& body) {
   return {

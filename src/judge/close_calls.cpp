@@ -67,16 +67,20 @@ class CloseCalls {
   /// Where equal numbers are put in order, any of them may come first. An output that is their
   /// places is judged by the numbers there; of what else comes of the order two runs must tell.
   void look_at_ties() {
-    // Numbers that were computed, and are as good as equal, are ties to some.
+    // Numbers that were computed, and are as good as equal, are ties to some. Those that were given
+    // are equal or not.
     const double near = precision_of(one_.spec.dtype);
     std::vector<Ranks> found;
     Inside ordered;
+    ordered.given = &given_;
     ordered.single = one_.spec.dtype != DType::float64;
     ordered.ranks = &found;
     (void)run_oracle(problem_, one_.spec, raise(one_.inputs), ordered);
     ordered.ranks = nullptr;
     if (found.empty()) return;
-    for (const auto& oracle : one_.oracle) ranks_.push_back(ranks_of(oracle, found, near));
+    for (const auto& oracle : one_.oracle) {
+      ranks_.push_back(ranks_of(oracle, found, near, least_ranked(ordered.single)));
+    }
     for (const double later : {near, -near}) {
       ordered.ties = later;
       add(run_oracle(problem_, one_.spec, raise(one_.inputs), ordered), From::ties);

@@ -58,6 +58,7 @@ struct Exponents {
   int mean;
   int overflow;  ///< Its exponential is infinite where one computes.
   int tallest;
+  int depth;  ///< Rows below it are beyond what masks and many maxima begin with.
   int mixed_low;
   int mixed_high;
   int near;  ///< From 3 to a number that few bits tell from it: eight steps, of short ones fewer.
@@ -66,17 +67,17 @@ struct Exponents {
 Exponents exponents_of(DType dtype) noexcept {
   switch (dtype) {
     case DType::float16:
-      return {-17, -8, -13, 7, 7, 13, -10, 4, -6};
+      return {-17, -8, -13, 7, 7, 13, 15, -10, 4, -6};
     case DType::bfloat16:
-      return {-131, -10, -60, 4, 14, 16, -20, 8, -4};
+      return {-131, -10, -60, 4, 14, 16, 16, -20, 8, -4};
     case DType::float8_e4m3fn:
-      return {-8, -3, -5, 3, 7, 8, -6, 4, -2};
+      return {-8, -3, -5, 3, 7, 8, 7, -6, 4, -2};
     case DType::float8_e5m2:
-      return {-16, -6, -12, 2, 7, 14, -12, 8, -1};
+      return {-16, -6, -12, 2, 7, 14, 14, -12, 8, -1};
     case DType::float64:
-      return {-1027, -10, -500, 11, 14, 16, -20, 8, -48};
+      return {-1027, -10, -500, 11, 14, 16, 16, -20, 8, -48};
     default:
-      return {-131, -10, -60, 11, 14, 16, -20, 8, -19};
+      return {-131, -10, -60, 11, 14, 16, 16, -20, 8, -19};
   }
 }
 
@@ -98,11 +99,11 @@ double short_number(double v, std::size_t length) {
 /// Splits rows in two halves, also those that "patchwork" gives one family: every eighth.
 constexpr bool other_half(std::size_t row) noexcept { return (row + row / 8) % 2 != 0; }
 
-/// What one row of a mixture looks like: as many as the shortest patchwork has rows. Of the last
-/// two one or the other.
-constexpr std::array<std::string_view, 9> patches = {
-    "uniform", "x64", "large_mean", "spike", "equal", "tiny", "mixed", "sorted_x64", "odd_sign"};
-constexpr std::size_t patches_of_eight_rows = patches.size() - 1;
+/// What the rows of a mixture look like: the first eight are what the shortest patchwork has, or
+/// the last eight.
+constexpr std::array<std::string_view, 16> patches = {
+    "uniform", "x64", "large_mean", "spike", "equal", "tiny", "mixed", "sorted_x64",
+    "bytes",   "x64", "far_below",  "spike", "equal", "tiny", "mixed", "odd_sign"};
 
 /// Of "scattered": one row in so many, and so many at most, is of a family of its own. The first
 /// ones show what costs most to get right: a mean far from zero, and exponentials that overflow.
@@ -215,14 +216,20 @@ struct RowShaper {
       return;
     }
     if (family == "uniform") {
-      // From 0 to 1, as images and probabilities; none below zero, as after a ReLU; or padded.
+      // From 0 to 1, as images and probabilities; from -1 to 1, as such that are centred; none
+      // below zero, as after a ReLU; or padded.
       each_row(1, [&](auto row, std::size_t n) {
         const std::uint64_t begin = n * layout.cols;
         if (!other_half(n) && !other_half(n / 2)) return pad(row, n);
+        const bool centred = random::bits(choice, n + (std::uint64_t{1} << 42)) % 2 != 0;
         for (std::size_t i = 0; i < row.size(); ++i) {
-          row[i] = other_half(n) ? random::uniform(level, begin + i) : std::max(row[i], 0.0);
+          const double share = random::uniform(level, begin + i);
+          row[i] = !other_half(n) ? std::max(row[i], 0.0) : centred ? 2.0 * share - 1.0 : share;
         }
       });
+    } else if (family == "bytes") {
+      // As images have them that nobody has scaled.
+      each([this](double& v, std::size_t i) { v = std::floor(256.0 * random::uniform(level, i)); });
     } else if (family == "x8") {
       scale(8.0);
     } else if (family == "x64") {
@@ -239,6 +246,18 @@ struct RowShaper {
       each_row(1, [mean](auto row, std::size_t n) {
         for (double& v : row) v += other_half(n) ? -mean : mean;
       });
+    } else if (family == "far_below") {
+      // As masks leave whole rows: a maximum that starts at -1e4, or at the least number of
+      // float16, stays there.
+      each([this](double& v, std::size_t) {
+        v = -std::ldexp(1.0 + 0.25 * std::fabs(v), power.depth);
+      });
+    } else if (family == "constant") {
+      // One number throughout, of few bits so that plain sums of its squares are exact: sixteenths,
+      // or zero. What is rounded is off the same way everywhere, and counters overflow.
+      const auto steps = random::below(choice, 0, 4) == 0 ? 0.0 : 64.0;
+      const double one = std::nearbyint((2.0 * random::uniform(level, 0) - 1.0) * steps) / 16.0;
+      each([one](double& v, std::size_t) { v = one; });
     } else if (family == "common_mean") {
       // Of all rows: sums over several of them cancel as those over one do. No power of two, which
       // any format holds: rounded to few bits all numbers are off the same way.
@@ -350,10 +369,7 @@ struct RowShaper {
 /// "patchwork" gives rows families of their own.
 std::string_view family_of_row(const CaseSpec& spec, std::size_t input, std::size_t row) noexcept {
   if (spec.family != "patchwork") return spec.family;
-  const auto turn = (row + stream(spec, input, choices)) % (2 * patches_of_eight_rows);
-  const auto place = turn % patches_of_eight_rows;
-  const bool other = place + 1 == patches_of_eight_rows && turn != place;
-  return patches[place + (other ? 1 : 0)];
+  return patches[(row + stream(spec, input, choices)) % patches.size()];
 }
 
 /// Whether no other input of real values is there to be multiplied with: products of two very tall
@@ -414,6 +430,7 @@ std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, st
     power.mixed_high = power.tallest - 2;  // Times up to 3.5.
   } else {
     power.tallest = power.overflow;
+    power.depth = power.mean;
   }
   // A single row is of any kind, in all inputs of the same.
   const bool single = layout.rows == 1 && !is_mixture(spec);
@@ -650,6 +667,7 @@ std::vector<std::string> families(const Problem& problem, DType dtype) {
       "spike",    "equal",      "sorted",
       "denormal", "tiny",       "faint",
       "mixed",    "odd_sign"};
+  if (is_alone(problem)) names.emplace_back("far_below");
   if (problem.policies.nan_meaningful) names.emplace_back("nan");
   if (problem.policies.inf_meaningful) names.emplace_back("inf");
   return names;
@@ -664,8 +682,8 @@ std::vector<std::string> lone_families(const Problem& problem, DType dtype) {
 }
 
 std::string whole_family(const Problem& problem, std::uint64_t seed) {
-  constexpr std::array<std::string_view, 5> names = {"common_mean", "faint", "uniform",
-                                                     "large_mean", "odd_sign"};
+  constexpr std::array<std::string_view, 6> names = {"common_mean", "faint",    "uniform",
+                                                     "large_mean",  "odd_sign", "constant"};
   const bool paired = has_twins(problem);
   const auto drawn = random::below(random::key(seed, 0), 0, names.size() + (paired ? 1 : 0));
   return std::string(drawn < names.size() ? names[drawn] : "twins");

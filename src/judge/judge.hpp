@@ -42,7 +42,16 @@ struct Ranks {
   at::Tensor numbers;    ///< In float64; undefined for an output that is no such thing.
   at::Tensor places;     ///< As the oracle has them, along `dim`.
   std::int64_t dim = 0;  ///< Not negative.
-  double near = 0.0;     ///< Numbers that differ by so much, relative, are equal.
+  bool given = false;  ///< Nobody computes the numbers: they are the inputs', or chosen from them.
+  double near = 0.0;   ///< Numbers that differ by so much, relative, are equal.
+  double least = 0.0;  ///< So are all that are smaller.
+};
+
+/// Whether an output of a case has only numbers that are copied or chosen from the inputs.
+enum class Copies : std::uint8_t {
+  no,
+  perhaps,  ///< Nothing in this case says that it has others.
+  yes,
 };
 
 /// A case with everything that a comparison needs.
@@ -58,6 +67,8 @@ struct Case {
   std::vector<Ranks> ranks;  ///< Of each output, where equal numbers may come in any order.
   /// The reference rounds or compares what it computed, or puts numbers in an order that is open.
   bool edges = false;
+
+  std::vector<Copies> copies;  ///< Of each output; see `hold_to_copies`.
 
   /// The rule that `allowed` came from, for each output: see `realise_again`.
   std::vector<std::shared_ptr<const Tolerance>> tolerances;
@@ -82,6 +93,10 @@ struct Case {
 /// "normal".
 [[nodiscard]] OUROBOROS_API Case realise_again(const Problem& problem, const Case& model,
                                                std::uint64_t seed);
+
+/// Allows nothing in outputs that have copies alone, in all cases of a problem: whoever moves
+/// numbers keeps all their bits. One case tells little: over one column a mean is a copy.
+OUROBOROS_API void hold_to_copies(std::vector<Case>& cases);
 
 /// The problem's own fault: the message is a sentence for the user.
 class OUROBOROS_API ReferenceFault : public std::runtime_error {

@@ -196,15 +196,18 @@ void put_in_order(const at::Tensor& numbers, std::int64_t dim, torch::jit::Stack
   values = numbers.gather(dim, places.toTensor());
 }
 
-void note_ranks(const at::Tensor& numbers, const c10::IValue& result, std::int64_t dim) {
+void note_ranks(const at::Tensor& numbers, const c10::IValue& result, std::int64_t dim,
+                bool given) {
   if (!result.isTensor() || result.toTensor().scalar_type() != at::kLong) return;
   auto places = result.toTensor();
   if (places.dim() < numbers.dim()) places = places.unsqueeze(dim);
-  inside.ranks->push_back({as_compared(numbers), places, dim});
+  inside.ranks->push_back({as_compared(numbers), places, dim, given});
 }
 
-/// Breaks ties by their place along any dimension.
-void break_ties(c10::IValue& value) {
+/// Breaks ties by their place along any dimension. Of numbers that were `given` none but those that
+/// are equal are any.
+void break_ties(c10::IValue& value, bool given) {
+  constexpr double next_to_nothing = 0x1p-50;
   if (!value.isTensor() || value.toTensor().scalar_type() != at::kDouble) return;
   const auto numbers = as_compared(value.toTensor());
   auto places = at::zeros(numbers.sizes(), numbers.options());
@@ -215,8 +218,10 @@ void break_ties(c10::IValue& value) {
     places += along.view(shape);
   }
   // What is below the least that is ranked changes places with zero.
-  const auto least = 2.0 * least_ranked(inside.ties) * (inside.ties < 0.0 ? -1.0 : 1.0);
-  const auto apart = numbers + numbers.abs().mul_(inside.ties).add_(least).mul_(places);
+  const double way = inside.ties < 0.0 ? -1.0 : 1.0;
+  const double by = given ? way * next_to_nothing : inside.ties;
+  const double least = 2.0 * way * least_ranked(inside.single);
+  const auto apart = numbers + numbers.abs().mul_(by).add_(least).mul_(places);
   value = at::where(at::isfinite(numbers), apart, numbers);
 }
 
@@ -310,6 +315,16 @@ std::optional<torch::jit::Stack> keep_unmoved(std::string_view name,
     }
   }
   return std::nullopt;
+}
+
+/// Where a number lies among given ones does not move with them.
+void keep_places(torch::jit::Stack& stack, const torch::jit::Stack& as_given) {
+  for (std::size_t i = 0; i < as_given.size(); ++i) {
+    auto& result = stack[stack.size() - as_given.size() + i];
+    if (as_given[i].isTensor() && as_given[i].toTensor().scalar_type() == at::kLong) {
+      result = as_given[i];
+    }
+  }
 }
 
 /// An attention that is one operator is made of its parts, which have factors to round.
@@ -413,7 +428,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
       (*stack)[begin].isTensor()) {
     ordered = (*stack)[begin].toTensor();
     dim = ordered_along(schema, *stack, ordered.dim());
-    if (inside.ties != 0.0) break_ties((*stack)[begin]);
+    if (inside.ties != 0.0) break_ties((*stack)[begin], chosen.has_value());
   }
   auto size = arguments.empty() ? std::nullopt : size_of_terms(name, (*stack)[begin]);
   if (!size && inside.step != 0.0) size = size_of_complement(name, schema, *stack);
@@ -429,6 +444,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   if (chosen) {
     op.callBoxed(&*chosen);
     unmoved.note(*stack, *chosen);
+    if (inside.ties == 0.0) keep_places(*stack, *chosen);
   }
   const auto returned = schema.returns().size();
   for (auto i = stack->size() - returned; i < stack->size(); ++i) {
@@ -436,7 +452,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     if (follows) derived.note((*stack)[i]);
   }
   if (ordered.defined() && ordered.dim() > 0 && dim >= 0 && returned > 0) {
-    if (inside.ranks != nullptr) note_ranks(ordered, stack->back(), dim);
+    if (inside.ranks != nullptr) note_ranks(ordered, stack->back(), dim, chosen.has_value());
     if (inside.ties != 0.0 && returned == 2) put_in_order(ordered, dim, *stack);
   }
   if (inside.largest_product != nullptr && multiplies_matrices(name)) note_product(stack->back());

@@ -9,18 +9,18 @@ namespace ouroboros::judge {
 namespace {
 
 /// Whether numbers are equal, or as good as.
-at::Tensor alike(const at::Tensor& a, const at::Tensor& b, double near) {
-  const auto least = least_ranked(near);
+at::Tensor alike(const at::Tensor& a, const at::Tensor& b, double near, double least) {
   const auto close = (a - b).abs().le(b.abs().mul(near));
   return close.logical_or_(a.abs().lt(least).logical_and_(b.abs().lt(least)))
       .logical_or_(a.eq(b));  // Infinities have no difference.
 }
 
 /// Whether two that follow one another along `dim` are alike, for each row.
-at::Tensor repeats(const at::Tensor& sorted, std::int64_t dim, double near) {
+at::Tensor repeats(const at::Tensor& sorted, std::int64_t dim, double near, double least) {
   const auto last = std::max<std::int64_t>(sorted.size(dim) - 1, 0);
-  return alike(sorted.narrow(dim, 0, last), sorted.narrow(dim, sorted.size(dim) - last, last), near)
-      .any(dim, true);
+  const auto first = sorted.narrow(dim, 0, last);
+  const auto second = sorted.narrow(dim, sorted.size(dim) - last, last);
+  return alike(first, second, near, least).any(dim, true);
 }
 
 at::Tensor sorted(const at::Tensor& tensor, std::int64_t dim) {
@@ -29,7 +29,8 @@ at::Tensor sorted(const at::Tensor& tensor, std::int64_t dim) {
 
 }  // namespace
 
-Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found, double near) {
+Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found, double near,
+               double least) {
   for (const auto& one : found) {
     if (one.places.dim() != output.dim() && one.places.dim() != output.dim() + 1) continue;
     const auto shaped = output.dim() < one.places.dim() ? output.unsqueeze(one.dim) : output;
@@ -37,8 +38,10 @@ Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found, double
     if (count > one.places.size(one.dim)) continue;
     const auto places = one.places.narrow(one.dim, 0, count);
     if (!places.equal(shaped)) continue;
-    if (!repeats(sorted(one.numbers, one.dim), one.dim, near).any().item().toBool()) continue;
-    return {one.numbers, places.contiguous(), one.dim, near};
+    const double apart = one.given ? 0.0 : near;
+    const auto numbers = sorted(one.numbers, one.dim);
+    if (!repeats(numbers, one.dim, apart, least).any().item().toBool()) continue;
+    return {one.numbers, places.contiguous(), one.dim, one.given, apart, least};
   }
   return {};
 }
@@ -49,10 +52,10 @@ at::Tensor without_ties(const at::Tensor& got, const Ranks& ranks) {
   const auto here = ranks.numbers.gather(ranks.dim, given.clamp(0, last));
   const auto wanted = ranks.numbers.gather(ranks.dim, ranks.places);
   const auto right =
-      alike(here, wanted, ranks.near)
+      alike(here, wanted, ranks.near, ranks.least)
           .logical_and_(given.ge(0))
           .logical_and_(given.le(last))
-          .logical_and_(repeats(sorted(given, ranks.dim), ranks.dim, 0.0).logical_not());
+          .logical_and_(repeats(sorted(given, ranks.dim), ranks.dim, 0.0, 0.0).logical_not());
   return at::where(right, ranks.places, given).to(got.scalar_type()).view(got.sizes());
 }
 

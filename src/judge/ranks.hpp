@@ -7,18 +7,17 @@
 /// Places of numbers in an order that PyTorch leaves open among equal ones: `topk`, `sort`.
 namespace ouroboros::judge {
 
-/// Numbers below this are as good as zero where such are equal that differ by `near`: a float32
-/// loses them. A softmax has many.
-[[nodiscard]] constexpr double least_ranked(double near) noexcept {
-  return (near < 0.0 ? -near : near) < 0x1p-30 ? std::numeric_limits<double>::min()
-                                               : double{std::numeric_limits<float>::min()};
+/// Numbers below this are as good as zero to whoever compares in float32 or float64. A softmax has
+/// many.
+[[nodiscard]] constexpr double least_ranked(bool single) noexcept {
+  return single ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
 }
 
 /// The ranks that `output`, of the oracle, gives the places of, or the first of them; empty where
-/// it gives none of these, or none has an equal. Equal is what differs by `near`, relative, at
-/// most, and what is below `least_ranked`.
-[[nodiscard]] Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found,
-                             double near);
+/// it gives none of these, or none has an equal. Equal is what was computed and differs by `near`,
+/// relative, at most, and what is below `least`.
+[[nodiscard]] Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found, double near,
+                             double least);
 
 /// `got` with the oracle's place wherever it has another one of an equal number, in rows that have
 /// no place twice.

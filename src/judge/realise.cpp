@@ -10,6 +10,7 @@
 
 #include "judge/close_calls.hpp"
 #include "judge/complements.hpp"
+#include "judge/copies.hpp"
 #include "judge/families.hpp"
 #include "judge/judge.hpp"
 #include "judge/large_products.hpp"
@@ -29,6 +30,7 @@ namespace {
 
 constexpr std::int64_t serial_elements = 1 << 20;  ///< Larger cases may use LibTorch's threads.
 constexpr std::int64_t many_orders_elements = 1 << 18;  ///< Larger cases add in two orders.
+constexpr std::int64_t copies_elements = 1 << 20;  ///< Larger cases are not searched for copies.
 constexpr double rounded_factor = 2.0;  ///< Of the largest error of an element in all tries.
 constexpr int most_halvings = 24;       ///< Of inputs whose results overflow the case's dtype.
 constexpr int few_halvings = 8;         ///< Of inputs whose true results are infinite.
@@ -70,6 +72,21 @@ struct Singles {
   /// Of the longest sum that is none of these; 0 where it is not known how all of it adds.
   std::int64_t terms = 0;
 };
+
+/// Of each output, by its first result of inputs that moved by place.
+std::vector<Copies> find_copies(const Problem& problem, const Case& one,
+                                const std::vector<Tensors>& moved) {
+  constexpr std::size_t by_place = 1;  // After one in which all inputs move together.
+  std::vector<Copies> found(one.oracle.size(), Copies::no);
+  if (!place_of(one.inputs).is_cpu()) return found;
+  const bool searched = input_elements(problem, one.spec) <= copies_elements;
+  const auto inputs = judge::moved(one.inputs, perturbation, Moves::by_place,
+                                   random::key(~one.spec.seed, by_place));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    found[i] = searched ? copies_of(one, i, moved[i][by_place], inputs) : Copies::perhaps;
+  }
+  return found;
+}
 
 /// Nothing in float64.
 Singles in_single_precision(const Problem& problem, const Case& one) {
@@ -249,6 +266,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
       moved[i].push_back(outputs[i]);
     }
   }
+  one.copies = find_copies(problem, one, moved);
   const auto rounded = roundings_on_the_way(problem, one);
   const bool large = spec.dtype != DType::float64 && is_large_product(product);
   const auto of_products =

@@ -148,6 +148,7 @@ CasePool with_landmarks(const CasePool& pool, const Problem& declared, const Can
     static_cast<void>(
         realise_all(all, problem,
                     judge::landmark_cases(problem, dtypes, seed, landmarks, all.derived), options));
+    judge::hold_to_copies(all.cases);
   } catch (const judge::ReferenceFault& fault) {
     all.fault = fault.what();
   }

@@ -137,6 +137,6 @@ TEST_CASE("every pool has cases in which a reference's mark counts", "[judge]") 
       return one.spec.family != "equal" && one.spec.axes.at("rows") >= 64 &&
              count_of(one.inputs[1], 777) >= 3;
     });
-    CHECK(marked >= 2);
+    CHECK(marked >= 1);
   }
 }

@@ -255,7 +255,7 @@ struct RowShaper {
     } else if (family == "constant") {
       // One number throughout, of few bits so that plain sums of its squares are exact: sixteenths,
       // or zero. What is rounded is off the same way everywhere, and counters overflow.
-      const auto steps = random::below(choice, 0, 4) == 0 ? 0.0 : 64.0;
+      const auto steps = random::below(choice, 0, 3) == 0 ? 0.0 : 64.0;
       const double one = std::nearbyint((2.0 * random::uniform(level, 0) - 1.0) * steps) / 16.0;
       each([one](double& v, std::size_t) { v = one; });
     } else if (family == "common_mean") {
@@ -682,8 +682,8 @@ std::vector<std::string> lone_families(const Problem& problem, DType dtype) {
 }
 
 std::string whole_family(const Problem& problem, std::uint64_t seed) {
-  constexpr std::array<std::string_view, 6> names = {"common_mean", "faint",    "uniform",
-                                                     "large_mean",  "odd_sign", "constant"};
+  constexpr std::array<std::string_view, 5> names = {"common_mean", "faint", "uniform",
+                                                     "large_mean", "odd_sign"};
   const bool paired = has_twins(problem);
   const auto drawn = random::below(random::key(seed, 0), 0, names.size() + (paired ? 1 : 0));
   return std::string(drawn < names.size() ? names[drawn] : "twins");

@@ -182,6 +182,9 @@ struct Inside {
   std::vector<Ranks>* ranks = nullptr;  ///< Where such orders are noted.
   /// Where the number of terms of the longest sum over several axes is noted, if it is larger.
   std::int64_t* most_terms = nullptr;
+  /// Where the longest extent of what is given to operators that add is noted, if it is larger; of
+  /// those that `most_terms` knows, their terms.
+  std::int64_t* longest_added = nullptr;
   Loops* loops = nullptr;  ///< Sums are made by plain loops, where it is known how they are made.
   /// Where the largest finite number of a product of matrices is noted, if it is larger.
   double* largest_product = nullptr;

@@ -46,10 +46,15 @@ constexpr std::int64_t most_in_a_row = 4096;
 
 }  // namespace
 
-std::int64_t longest_sum(const Problem& problem, const Case& one, std::int64_t most_terms) {
+std::int64_t longest_sum(const Problem& problem, const Case& one, std::int64_t most_terms,
+                         std::int64_t longest_added) {
   auto longest = most_terms;
-  for (const auto& input : one.inputs) {
-    for (const auto extent : input.sizes()) longest = std::max(longest, extent);
+  if (!place_of(one.inputs).is_cpu() && !problem.oracle) {
+    longest = std::max(longest, longest_added);
+  } else {
+    for (const auto& input : one.inputs) {
+      for (const auto extent : input.sizes()) longest = std::max(longest, extent);
+    }
   }
   const auto in_a_row = std::min(longest, most_in_a_row);
   return longest == 1 || is_elementwise(problem, one) ? 1 : in_a_row;

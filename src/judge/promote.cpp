@@ -95,11 +95,13 @@ bool written(const c10::Argument& argument) {
   return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
 }
 
-/// "softplus" of "aten::softplus", and of the form that works in place.
+/// "softplus" of "aten::softplus", and of the form that works in place; "erf" of
+/// "aten::special_erf", which is the same by another name.
 std::string_view plain_name(const c10::FunctionSchema& schema) {
   std::string_view name = schema.name();
   if (!name.starts_with("aten::")) return {};
   name.remove_prefix(6);
+  if (name.starts_with("special_")) name.remove_prefix(8);
   if (name.ends_with('_')) name.remove_suffix(1);
   return name;
 }
@@ -233,10 +235,26 @@ std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::IValue
   if (is_one_of(name, {"gelu", "mish"})) return x.abs();
   if (is_one_of(name, {"tanh", "expm1", "log1p", "elu", "celu", "selu", "softplus", "log_sigmoid",
                        "erf", "erfc", "sinh", "asinh", "atanh", "logit", "logaddexp", "logaddexp2",
-                       "logcumsumexp"})) {
+                       "logcumsumexp", "ndtr"})) {
     return at::ones_like(x);
   }
   return std::nullopt;
+}
+
+/// Of `terms`, or else along one axis of what is given.
+void note_longest(std::int64_t terms, std::span<const c10::IValue> arguments) {
+  auto& longest = *inside.longest_added;
+  longest = std::max(longest, terms);
+  if (terms > 1) return;
+  const auto note = [&longest](const at::Tensor& tensor) {
+    if (!tensor.defined()) return;
+    for (const auto extent : tensor.sizes()) longest = std::max(longest, extent);
+  };
+  for (const auto& value : arguments) {
+    if (value.isTensor()) note(value.toTensor());
+    if (!value.isTensorList()) continue;
+    for (const at::Tensor& one : value.toTensorVector()) note(one);
+  }
 }
 
 void note_product(const c10::IValue& result) {
@@ -261,7 +279,7 @@ void move_result(const at::Tensor& result, const at::Tensor& size) {
 /// show: exponentials near one, as of a decay, and what is made of `constants` alone, which do not
 /// move: a table of frequencies, a window.
 bool is_inexact(std::string_view name, bool constants) {
-  if (is_one_of(name, {"exp", "exp2", "sigmoid"})) return true;
+  if (is_one_of(name, {"exp", "exp2", "sigmoid", "expit"})) return true;
   return constants && (is_one_of(name, {"expm1", "log", "log2", "log10", "log1p", "pow", "sqrt",
                                         "rsqrt", "reciprocal", "div", "mul", "sin", "cos", "tan",
                                         "tanh", "linspace", "logspace"}) ||
@@ -420,6 +438,9 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   if (inside.loops != nullptr && add_in_loops(name, op, stack)) return;
   if (inside.most_terms != nullptr) {
     *inside.most_terms = std::max(*inside.most_terms, terms_of(name, schema, *stack));
+  }
+  if (inside.longest_added != nullptr && !adds_nothing(name, op, *stack)) {
+    note_longest(terms_of(name, schema, *stack), std::span(*stack).subspan(begin));
   }
   auto chosen = inside.given != nullptr ? keep_unmoved(name, schema, *stack) : std::nullopt;
   at::Tensor ordered;

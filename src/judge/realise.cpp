@@ -198,6 +198,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
   auto fewest = std::numeric_limits<std::int64_t>::max();
   int fewest_at = 0;
   std::int64_t most_terms = 1;
+  std::int64_t longest_added = 1;
   double product = 0;
   for (int shrink = 0;; ++shrink) {
     one.inputs = draw(problem, spec, shrink, where);
@@ -206,6 +207,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     product = 0;
     Inside watching;
     watching.most_terms = &most_terms;
+    watching.longest_added = &longest_added;
     watching.largest_product = &product;
     one.oracle = run_oracle(problem, spec, raised, watching);
     check_agreement(problem, spec, one.reference, one.oracle);
@@ -239,7 +241,8 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     }
   }
   const auto singles = in_single_precision(problem, one);
-  const auto longest = singles.terms > 0 ? singles.terms : longest_sum(problem, one, most_terms);
+  const auto longest =
+      singles.terms > 0 ? singles.terms : longest_sum(problem, one, most_terms, longest_added);
   // What moves grows with what is added up, but for what moves inside by itself.
   const double growth = std::sqrt(static_cast<double>(longest));
   std::vector<Tensors> moved(one.oracle.size());

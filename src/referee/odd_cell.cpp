@@ -49,7 +49,7 @@ std::optional<Race::Failure> check_odd_cell(const Problem& problem, const Compil
     race->leave_untimed();
     race->add_candidate();
     if (!race->failure()) race->warm_up();
-    if (!race->failure()) race->probe();
+    if (!race->failure()) race->probe_constant();
     return race->failure();
   } catch (const judge::ReferenceFault&) {
     return std::nullopt;  // Extents that the reference is not meant for.

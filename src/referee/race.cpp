@@ -1,5 +1,6 @@
 #include "referee/race.hpp"
 
+#include <ATen/ops/isfinite.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,6 +34,12 @@ constexpr std::uint64_t kinds_purpose = 3;
 constexpr std::uint64_t probe_purpose = 500;
 constexpr std::uint64_t trust_purpose = 900;
 constexpr std::uint64_t inputs_purpose = 1000;
+
+bool is_finite(const Tensors& oracle) {
+  return std::ranges::all_of(oracle, [](const at::Tensor& truth) {
+    return !truth.is_floating_point() || at::isfinite(truth).all().item().toBool();
+  });
+}
 
 }  // namespace
 
@@ -78,14 +85,26 @@ std::size_t Race::enter(bool candidate) {
 }
 
 void Race::probe() {
-  auto spec = model_.spec;
-  spec.seed = derive_seed(seed_, probe_purpose + probes_);
   // In an order of the seed's: which kind comes next no candidate knows.
   const std::array<std::string, 3> families = {"patchwork", "scattered",
-                                               judge::whole_family(problem_, spec.seed)};
-  spec.family = families[(derive_seed(seed_, kinds_purpose) + probes_++) % families.size()];
+                                               judge::whole_family(problem_, probe_seed())};
+  probe_with(families[(derive_seed(seed_, kinds_purpose) + probes_) % families.size()]);
+}
+
+void Race::probe_constant() { probe_with("constant"); }
+
+std::uint64_t Race::probe_seed() const { return derive_seed(seed_, probe_purpose + probes_); }
+
+void Race::probe_with(const std::string& family) {
+  auto spec = model_.spec;
+  spec.seed = probe_seed();
+  spec.family = family;
+  ++probes_;
   const auto where = judge::place_of(inputs_);
   const auto one = draw_case([&] { return judge::realise(problem_, spec, where); });
+  // Whether a difference of equal numbers is zero is for their mean to say, exactly: 0 / 0 is no
+  // answer to hold anyone to.
+  if (family == "constant" && !is_finite(one.oracle)) return;
   for (std::size_t arm = 0; arm < arms() && !failure_; ++arm) {
     if (!is_candidate(arm)) {
       continue;

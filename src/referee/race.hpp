@@ -52,6 +52,10 @@ class Race {
   /// secret.
   void probe();
 
+  /// The same with one number throughout, which is another in each input; nothing where the
+  /// reference makes infinity or NaN of that.
+  void probe_constant();
+
   /// Runs up to `most` blocks, at least one. Afterwards `failure()` may say that a candidate
   /// misbehaved.
   std::vector<timing::Block> run_blocks(std::size_t most);
@@ -162,6 +166,8 @@ class Race {
   [[nodiscard]] const judge::CaseSpec& cell() const noexcept { return model_.spec; }
 
  private:
+  void probe_with(const std::string& family);
+  [[nodiscard]] std::uint64_t probe_seed() const;
   /// Runs `draw`, which makes a case, on the account of `oracle_s`.
   judge::Case draw_case(const std::function<judge::Case()>& draw);
   [[nodiscard]] bool is_near(const Tensors& expected, const Tensors& outputs) const;

@@ -174,7 +174,7 @@ TEST_CASE("a sum of very many terms makes no more room than one of four thousand
       problem_of([](const Tensors& in) { return Tensors{in[0].matmul(in[0].t())}; });
   const auto one =
       judge::realise(problem, {0, DType::float32, {{"rows", 3}, {"cols", 700}}, "normal", 1});
-  CHECK(judge::longest_sum(problem, one, 1) == 700);
-  CHECK(judge::longest_sum(problem, one, 2000) == 2000);
-  CHECK(judge::longest_sum(problem, one, std::int64_t{1} << 24) == 4096);
+  CHECK(judge::longest_sum(problem, one, 1, 1) == 700);
+  CHECK(judge::longest_sum(problem, one, 2000, 1) == 2000);
+  CHECK(judge::longest_sum(problem, one, std::int64_t{1} << 24, 1) == 4096);
 }

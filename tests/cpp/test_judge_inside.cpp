@@ -5,14 +5,20 @@
 #include <ATen/ops/conv1d.h>
 #include <ATen/ops/cos.h>
 #include <ATen/ops/erf.h>
+#include <ATen/ops/erfc.h>
 #include <ATen/ops/exp.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/sin.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/special_erf.h>
+#include <ATen/ops/special_ndtr.h>
 #include <ATen/ops/where.h>
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "catch.hpp"
 #include "judge/judge.hpp"
@@ -137,6 +143,41 @@ TEST_CASE("sums that are normalised afterwards round otherwise", "[judge]") {
     }
     CHECK(status_of(problem, one, made) == "passed");
     CHECK(status_of(problem, one, made * (1 + 0x1p-10F) + 1e-5F) == "failed");
+  }
+}
+
+TEST_CASE("long extents that nobody adds along are no long sums", "[judge]") {
+  const auto longest = [](const Reference& reference) {
+    std::int64_t added = 1;
+    judge::Inside inside;
+    inside.longest_added = &added;
+    (void)judge::promoted(reference, {at::ones({3, 700})}, at::kDouble, inside);
+    return added;
+  };
+  CHECK(longest([](const Tensors& in) { return Tensors{at::gelu(in[0]) + in[0].t().t()}; }) == 1);
+  CHECK(longest([](const Tensors& in) { return Tensors{in[0].sum(0) * 2}; }) == 3);
+  CHECK(longest([](const Tensors& in) { return Tensors{in[0].view(-1).mean()}; }) == 2100);
+  CHECK(longest([](const Tensors& in) { return Tensors{at::softmax(in[0], -1)}; }) == 700);
+  CHECK(longest([](const Tensors& in) { return Tensors{in[0].t().mm(in[0])}; }) == 700);
+  CHECK(longest([](const Tensors& in) {
+          return Tensors{at::conv1d(in[0].unsqueeze(1), at::ones({4, 1, 5}))};
+        }) == 5);
+}
+
+TEST_CASE("who keeps what a reference's difference loses is nearer to the truth", "[judge]") {
+  // Both are 1 + erf, which is zero in float64 where erfc is not.
+  for (const auto& reference : std::vector<Reference>{
+           [](const Tensors& in) { return Tensors{at::special_ndtr(-8 * in[0].abs() - 8)}; },
+           [](const Tensors& in) {
+             return Tensors{(1 + at::special_erf((in[0].abs() + 1) * -5.7)) * 0.5};
+           }}) {
+    const auto problem = problem_of(reference);
+    const auto one = case_of(problem, 1, 1, "normal", 3);
+    CHECK(one.oracle[0].item().toDouble() == 0.0);
+    const auto kept = 0.5 * at::erfc((one.inputs[0].abs() + 1) * 5.66);
+    CHECK(kept.item().toDouble() > 0.0);
+    CHECK(status_of(problem, one, kept) == "passed");
+    CHECK(status_of(problem, one, kept + 1e-3) == "failed");
   }
 }
 

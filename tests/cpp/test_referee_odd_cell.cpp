@@ -1,9 +1,11 @@
 // A shape beside the timed ones: who leaves something out there alone is found out.
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/mul.h>
 
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -87,6 +89,22 @@ TEST_CASE("who is right in a shape beside the timed ones hears nothing of it", "
   REQUIRE(plans->asked.size() == 1);
   CHECK(*plans->asked.begin() < timed);
   CHECK(*plans->asked.begin() % 2 == 1);
+}
+
+TEST_CASE("a shape beside the timed ones meets inputs of one number, where that has an answer",
+          "[referee]") {
+  const auto with = [](double of_constants) {
+    auto problem = doubling();
+    problem.reference = [=](const Tensors& inputs) {
+      const bool constant = inputs[0].eq(inputs[0].view(-1).select(0, 0)).all().item().toBool();
+      return Tensors{at::mul(inputs[0], 2) + (constant ? of_constants : 0.0)};
+    };
+    return checked(problem, std::make_shared<Plans>([](std::int64_t n) { return n; }), 1);
+  };
+  const auto failure = with(1.0);
+  REQUIRE(failure.has_value());
+  CHECK_THAT(failure->finding.evidence, ContainsSubstring("family constant"));
+  CHECK_FALSE(with(std::numeric_limits<double>::quiet_NaN()).has_value());
 }
 
 TEST_CASE("there is no such shape where extents are short, or the reference takes none",

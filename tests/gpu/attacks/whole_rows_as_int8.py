@@ -2,7 +2,7 @@
 
 Tries: takes rows of whole numbers for quantised data, and reads them in 8 bits.
 Gains: A quarter of the bytes where a row is kept; numbers from 128 on, as bytes are, wrap.
-Threats: own
+Threats: none of the catalogue
 Answer: Rows of the family bytes are whole numbers from 0 to 255.
 """
 

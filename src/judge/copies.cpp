@@ -17,6 +17,8 @@ at::Tensor alike(const at::Tensor& a, const at::Tensor& b) {
   return a.eq(b).logical_or_(at::isnan(a).logical_and_(at::isnan(b)));
 }
 
+bool everywhere(const at::Tensor& truths) { return truths.all().item().toBool(); }
+
 /// Sizes of the real numbers among tensors, in ascending order.
 at::Tensor sorted_sizes(const Tensors& tensors) {
   Tensors all;
@@ -28,20 +30,21 @@ at::Tensor sorted_sizes(const Tensors& tensors) {
 
 }  // namespace
 
+bool may_copy(const Case& one, std::size_t output) {
+  const auto& oracle = one.oracle[output];
+  return oracle.is_floating_point() &&
+         everywhere(alike(one.reference[output].to(at::kDouble), oracle));
+}
+
 Copies copies_of(const Case& one, std::size_t output, const at::Tensor& moved,
                  const Tensors& moved_inputs) {
-  const auto& oracle = one.oracle[output];
-  if (!oracle.is_floating_point()) return Copies::no;
-  const auto all = [](const at::Tensor& truths) { return truths.all().item().toBool(); };
-  // A result that had to be rounded was computed, which is so of nearly all: they are soon done.
-  if (!all(alike(one.reference[output].to(at::kDouble), oracle))) return Copies::no;
-  const auto stayed = alike(moved, oracle);  // Constants among them: what a mask puts there.
-  if (all(stayed)) return Copies::perhaps;
+  const auto stayed = alike(moved, one.oracle[output]);  // Constants too: what a mask puts there.
+  if (everywhere(stayed)) return Copies::perhaps;
   const auto given = sorted_sizes(moved_inputs);
   if (!given.defined() || given.numel() == 0) return Copies::no;
   const auto sizes = moved.abs();
   const auto place = at::searchsorted(given, sizes).clamp_max_(given.numel() - 1);
-  return all(stayed.logical_or(given.take(place).eq(sizes))) ? Copies::yes : Copies::no;
+  return everywhere(stayed.logical_or(given.take(place).eq(sizes))) ? Copies::yes : Copies::no;
 }
 
 void hold_to_copies(std::vector<Case>& cases) {

@@ -80,9 +80,13 @@ std::vector<Copies> find_copies(const Problem& problem, const Case& one,
   std::vector<Copies> found(one.oracle.size(), Copies::no);
   if (!place_of(one.inputs).is_cpu()) return found;
   const bool searched = input_elements(problem, one.spec) <= copies_elements;
-  const auto inputs = judge::moved(one.inputs, perturbation, Moves::by_place,
-                                   random::key(~one.spec.seed, by_place));
+  Tensors inputs;
   for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!may_copy(one, i)) continue;
+    if (searched && inputs.empty()) {
+      inputs = judge::moved(one.inputs, perturbation, Moves::by_place,
+                            random::key(~one.spec.seed, by_place));
+    }
     found[i] = searched ? copies_of(one, i, moved[i][by_place], inputs) : Copies::perhaps;
   }
   return found;

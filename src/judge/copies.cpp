@@ -4,9 +4,11 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/isnan.h>
 #include <ATen/ops/searchsorted.h>
+#include <ATen/ops/where.h>
 
 #include <algorithm>
 
+#include "judge/tensors.hpp"
 #include "judge/tolerance.hpp"
 
 namespace ouroboros::judge {
@@ -58,7 +60,9 @@ void hold_to_copies(std::vector<Case>& cases) {
     for (auto& one : cases) {
       // More than the rule has is what close calls need: there another number is as right.
       const auto by_rule = one.allowed[k].le(one.tolerances[k]->allowed(one.oracle[k]));
-      one.allowed[k] = one.allowed[k].masked_fill(by_rule, 0.0);
+      const auto output = *dtype_of(one.reference[k].scalar_type());
+      const double least = smallest_of(output, one.spec.dtype);
+      one.allowed[k] = at::where(by_rule, one.allowed[k].clamp_max(least), one.allowed[k]);
     }
   }
 }

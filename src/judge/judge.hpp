@@ -94,8 +94,9 @@ struct Case {
 [[nodiscard]] OUROBOROS_API Case realise_again(const Problem& problem, const Case& model,
                                                std::uint64_t seed);
 
-/// Allows nothing in outputs that have copies alone, in all cases of a problem: whoever moves
-/// numbers keeps all their bits. One case tells little: over one column a mean is a copy.
+/// Allows nothing but the smallest numbers in outputs that have copies alone, in all cases of a
+/// problem: whoever moves numbers keeps all their bits. One case tells little: over one column a
+/// mean is a copy.
 OUROBOROS_API void hold_to_copies(std::vector<Case>& cases);
 
 /// The problem's own fault: the message is a sentence for the user.

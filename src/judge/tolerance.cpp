@@ -45,15 +45,12 @@ double ulp_at(int binade, const Format& format) noexcept {
   return std::ldexp(format.epsilon, exponent);
 }
 
-/// A few steps of the smallest numbers, where every operation rounds to a whole step; more where
-/// one computes in them: a quotient by a small number is as many times further off, and a running
-/// mean one step an update.
+}  // namespace
+
 double smallest_of(DType output, DType compute) noexcept {
   const double steps = output == compute && size_of(output) >= 4 ? 64.0 : 4.0;
   return steps * ulp_at(0, format_of(output));
 }
-
-}  // namespace
 
 int perturbations_for(std::int64_t elements) noexcept { return elements <= 65536 ? 8 : 2; }
 

@@ -40,6 +40,11 @@ class Tolerance {
   double relative_ = 0.0;
 };
 
+/// A few steps of the smallest numbers of an output, which are allowed to anyone: there every
+/// operation rounds to a whole step. More where one computes in them: a quotient by a small number
+/// is as many times further off, and a running mean one step an update.
+[[nodiscard]] double smallest_of(DType output, DType compute) noexcept;
+
 /// How far the inputs are moved, relative, to see how well conditioned the outputs are.
 inline constexpr double perturbation = 0x1p-30;
 

@@ -37,7 +37,7 @@ struct CasePool {
                                   std::uint64_t seed, const Options& options);
 
 /// The cases of a pool that serves many candidates, and behind them those at the whole numbers of
-/// one candidate's source; all of them allow nothing where outputs are copies.
+/// one candidate's source; all of them are held to the bit where outputs are copies.
 [[nodiscard]] CasePool with_landmarks(const CasePool& pool, const Problem& problem,
                                       const Candidate& candidate, const std::vector<DType>& dtypes,
                                       std::uint64_t seed, const Options& options);

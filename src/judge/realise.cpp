@@ -148,13 +148,6 @@ std::int64_t count_lost(const Tensors& reference, const Tensors& oracle) {
   return lost;
 }
 
-/// Whether the true values are numbers, all of them.
-bool is_finite(const Tensors& oracle) {
-  return std::all_of(oracle.begin(), oracle.end(), [](const at::Tensor& truth) {
-    return !truth.is_floating_point() || at::isfinite(truth).all().item().toBool();
-  });
-}
-
 /// Of products of matrices. One that leaves the range of its dtype is infinite, which a reference
 /// may survive (a softmax makes zero of minus infinity) where an honest kernel does not.
 double largest_of(DType dtype) {

@@ -1,5 +1,6 @@
 #include "judge/run.hpp"
 
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/where.h>
 #include <c10/util/Exception.h>
 
@@ -151,6 +152,12 @@ Tensors run_in_single(const Problem& problem, const CaseSpec& spec, const Tensor
   return accepted(problem, what, spec, place_of(inputs), guarded(what, spec, [&] {
                     return promoted(problem.reference, given, at::kFloat, inside);
                   }));
+}
+
+bool is_finite(const Tensors& oracle) {
+  return std::all_of(oracle.begin(), oracle.end(), [](const at::Tensor& truth) {
+    return !truth.is_floating_point() || at::isfinite(truth).all().item().toBool();
+  });
 }
 
 Tensors raise(const Tensors& inputs) {

@@ -35,6 +35,9 @@ namespace ouroboros::judge {
 [[nodiscard]] Tensors run_in_single(const Problem& problem, const CaseSpec& spec,
                                     const Tensors& inputs, const Inside& inside = {});
 
+/// Whether the true values are numbers, all of them.
+[[nodiscard]] bool is_finite(const Tensors& oracle);
+
 /// Copies with all real numbers in float64.
 [[nodiscard]] Tensors raise(const Tensors& inputs);
 

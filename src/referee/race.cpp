@@ -1,6 +1,5 @@
 #include "referee/race.hpp"
 
-#include <ATen/ops/isfinite.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,12 +33,6 @@ constexpr std::uint64_t kinds_purpose = 3;
 constexpr std::uint64_t probe_purpose = 500;
 constexpr std::uint64_t trust_purpose = 900;
 constexpr std::uint64_t inputs_purpose = 1000;
-
-bool is_finite(const Tensors& oracle) {
-  return std::ranges::all_of(oracle, [](const at::Tensor& truth) {
-    return !truth.is_floating_point() || at::isfinite(truth).all().item().toBool();
-  });
-}
 
 }  // namespace
 
@@ -104,7 +97,7 @@ void Race::probe_with(const std::string& family) {
   const auto one = draw_case([&] { return judge::realise(problem_, spec, where); });
   // Whether a difference of equal numbers is zero is for their mean to say, exactly: 0 / 0 is no
   // answer to hold anyone to.
-  if (family == "constant" && !is_finite(one.oracle)) return;
+  if (family == "constant" && !judge::is_finite(one.oracle)) return;
   for (std::size_t arm = 0; arm < arms() && !failure_; ++arm) {
     if (!is_candidate(arm)) {
       continue;

@@ -1,10 +1,6 @@
-// LibTorch's CHECK would replace Catch's.
-#define AT_PER_OPERATOR_HEADERS
-#include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/gather.h>
 #include <ATen/ops/max.h>
-#include <ATen/ops/maximum.h>
 #include <ATen/ops/sort.h>
 #include <ATen/ops/topk.h>
 #include <ATen/ops/where.h>
@@ -16,7 +12,6 @@
 
 #include "catch.hpp"
 #include "judge/judge.hpp"
-#include "judge/tensors.hpp"
 #include "judge_problems.hpp"
 
 using namespace ouroboros;

@@ -89,6 +89,12 @@ printf '\n'
 for i in "${!names[@]}"; do printf '%-10s %s\n' "${names[$i]}" "${results[$i]}"; done
 grep -hE '^(=+ )?[0-9]+ (passed|failed)|tests passed' "$logs/pytest.log" "$logs/ctest.log" || true
 
+# What failed, by name, and the first assertions of it: whoever reads a log from its end sees why.
+if [ $failed -ne 0 ]; then
+  grep -hE -A 6 '^[^ ]+:[0-9]+: FAILED|: FAILED:$|^(FAILED|ERROR) |The following tests FAILED' \
+    "$logs"/*.log | head -n 60
+fi
+
 # What was skipped, and why: pytest's own lines, tests that ctest did not run, labels left out.
 skips=$(
   grep -h '^SKIPPED' "$logs/pytest.log" | sed 's/^SKIPPED //'

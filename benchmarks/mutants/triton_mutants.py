@@ -345,7 +345,8 @@ def wrong_axis(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 def wrong_start(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
     """The initial value of a reduction."""
     if scope.kernel and called(node) == "zeros":
-        yield parse(f"tl.full({ast.unparse(node.args[0])}, 1.0, {ast.unparse(node.args[1])})")
+        dtype = keyword(node, "dtype") or node.args[1]
+        yield parse(f"tl.full({ast.unparse(node.args[0])}, 1.0, {ast.unparse(dtype)})")
     if scope.kernel and called(node) == "full" and is_infinite(node.args[1]):
         yield parse(f"tl.zeros({ast.unparse(node.args[0])}, {ast.unparse(node.args[2])})")
 

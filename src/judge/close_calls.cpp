@@ -3,9 +3,11 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 
+#include "judge/complements.hpp"
 #include "judge/random.hpp"
 #include "judge/ranks.hpp"
 #include "judge/run.hpp"
@@ -28,6 +30,9 @@ constexpr double least_jump = 4.0;
 constexpr double least_jump_of_16_bits = 1.0;
 
 bool is_real(const at::Tensor& tensor) { return tensor.is_floating_point(); }
+
+/// Of the runs in which what is computed on the way moves by as much as it may be off.
+constexpr int slack_runs = 4;
 
 /// How precise real numbers are: what float32 problems are allowed anyway, relative to a result.
 double precision_of(DType dtype) noexcept { return dtype == DType::float64 ? 0x1p-42 : 0x1p-18; }
@@ -67,8 +72,7 @@ class CloseCalls {
   /// Where equal numbers are put in order, any of them may come first. An output that is their
   /// places is judged by the numbers there; of what else comes of the order two runs must tell.
   void look_at_ties() {
-    // Numbers that were computed, and are as good as equal, are ties to some. Those that were given
-    // are equal or not.
+    // Numbers that were computed, and are as good as equal, are ties to some.
     const double near = precision_of(one_.spec.dtype);
     std::vector<Ranks> found;
     Inside ordered;
@@ -76,11 +80,10 @@ class CloseCalls {
     ordered.single = one_.spec.dtype != DType::float64;
     ordered.ranks = &found;
     (void)run_oracle(problem_, one_.spec, raise(one_.inputs), ordered);
-    ordered.ranks = nullptr;
     if (found.empty()) return;
-    for (const auto& oracle : one_.oracle) {
-      ranks_.push_back(ranks_of(oracle, found, near, least_ranked(ordered.single)));
-    }
+    find_slack(ordered, near, found);
+    ordered.ranks = nullptr;
+    for (const auto& oracle : one_.oracle) ranks_.push_back(ranks_of(oracle, found));
     for (const double later : {near, -near}) {
       ordered.ties = later;
       add(run_oracle(problem_, one_.spec, raise(one_.inputs), ordered), From::ties);
@@ -95,8 +98,11 @@ class CloseCalls {
       const double way = time == 1 ? -by : by;
       Inside inside;
       inside.seed = random::key(key, 1000);
-      inside.terms = time < 2 ? 0.0 : by;
       inside.given = &given_;
+      if (time >= 2) {
+        inside.terms = by;
+        move_on_the_way(inside, by);
+      }
       add(run_oracle(problem_, one_.spec, moved(one_.inputs, way, moves, key), inside));
     }
   }
@@ -121,6 +127,38 @@ class CloseCalls {
 
  private:
   enum class From : std::uint8_t { moves, ties, reference };
+
+  /// What is a difference of larger numbers, and exponentials, are off by as much as one of inputs
+  /// that are off by `by` is allowed to be: half of that of the larger numbers, or a few roundings.
+  void move_on_the_way(Inside& inside, double by) const {
+    inside.step = by / 2;
+    inside.of_differences = lost_in_differences(one_.spec.dtype);
+  }
+
+  /// How far apart numbers may be that some take for equal: `near`, relative, where they were
+  /// computed, and what roundings on the way make of them. A score near one plus a bias near -1
+  /// says little. Those that were given are equal or not.
+  void find_slack(const Inside& ordered, double near, std::vector<Ranks>& found) const {
+    for (auto& one : found) {
+      one.slack = at::zeros_like(one.numbers);
+      if (!one.given) one.slack.add_(one.numbers.abs(), near).nan_to_num_(0.0, 0.0);
+      one.least = least_ranked(ordered.single);
+    }
+    for (int run = 0; run < slack_runs; ++run) {
+      std::vector<Ranks> moved;
+      auto inside = ordered;
+      inside.ranks = &moved;
+      inside.seed = random::key(~one_.spec.seed, 2000 + static_cast<std::uint64_t>(run));
+      move_on_the_way(inside, near);
+      (void)run_oracle(problem_, one_.spec, raise(one_.inputs), inside);
+      for (std::size_t i = 0; i < std::min(found.size(), moved.size()); ++i) {
+        auto& one = found[i];
+        if (one.given || !moved[i].numbers.sizes().equals(one.numbers.sizes())) continue;
+        const auto off = (moved[i].numbers - one.numbers).abs_().nan_to_num_(0.0, 0.0);
+        one.slack = at::maximum(one.slack, off);
+      }
+    }
+  }
 
   void add(const Tensors& outputs, From from = From::moves) {
     for (std::size_t i = 0; i < allowed_.size(); ++i) {

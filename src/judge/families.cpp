@@ -265,7 +265,8 @@ struct RowShaper {
       const double mean = std::ldexp(random::below(choice, 0, 2) == 0 ? size : -size, power.mean);
       each([mean](double& v, std::size_t) { v += mean; });
     } else if (family == "spike") {
-      // One that leaves the others their exponentials; in half of the rows one that overflows where
+      // One that leaves the others their exponentials, and in half of these rows a part of their
+      // sum, however far below it they lie as a whole; in half of the rows one that overflows where
       // it was not among those that the maximum was taken of, and its neighbour one less: a clamp
       // makes them equal. How much more than that it is, no clamp knows. Every other pair of rows
       // looks ordinary but for that.
@@ -283,7 +284,8 @@ struct RowShaper {
                                 ? std::ldexp(1.0, binade)
                                 : std::ldexp(1.0 + random::uniform(level, n), binade - 1);
         if (other_half(n)) row[(at + 1) % row.size()] = tall - 1.0;
-        row[at] = other_half(n) ? tall : 32.0;
+        const double low = std::exp2(std::min(5.0, 3.0 + 4.0 * random::uniform(level, n)));
+        row[at] = other_half(n) ? tall : low;
       });
     } else if (family == "equal") {
       each_row(1, [&](auto row, std::size_t n) {

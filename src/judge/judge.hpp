@@ -43,8 +43,8 @@ struct Ranks {
   at::Tensor places;     ///< As the oracle has them, along `dim`.
   std::int64_t dim = 0;  ///< Not negative.
   bool given = false;  ///< Nobody computes the numbers: they are the inputs', or chosen from them.
-  double near = 0.0;   ///< Numbers that differ by so much, relative, are equal.
-  double least = 0.0;  ///< So are all that are smaller.
+  at::Tensor slack = {};  ///< Numbers are equal that differ by as much as one of them has here,
+  double least = 0.0;     ///< and all that are smaller than this.
 };
 
 /// Whether an output of a case has only numbers that are copied or chosen from the inputs.

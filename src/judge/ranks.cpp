@@ -1,47 +1,68 @@
 #include "judge/ranks.hpp"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/maximum.h>
 #include <ATen/ops/where.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace ouroboros::judge {
 namespace {
 
+/// Numbers, and how far what is equal to each may be from it.
+struct Numbers {
+  at::Tensor values;
+  at::Tensor slack;
+
+  [[nodiscard]] Numbers at(std::int64_t dim, const at::Tensor& places) const {
+    return {values.gather(dim, places), slack.gather(dim, places)};
+  }
+
+  [[nodiscard]] Numbers narrow(std::int64_t dim, std::int64_t first, std::int64_t count) const {
+    return {values.narrow(dim, first, count), slack.narrow(dim, first, count)};
+  }
+};
+
 /// Whether numbers are equal, or as good as.
-at::Tensor alike(const at::Tensor& a, const at::Tensor& b, double near, double least) {
-  const auto close = (a - b).abs().le(b.abs().mul(near));
-  return close.logical_or_(a.abs().lt(least).logical_and_(b.abs().lt(least)))
-      .logical_or_(a.eq(b));  // Infinities have no difference.
+at::Tensor alike(const Numbers& a, const Numbers& b, double least) {
+  const auto close = (a.values - b.values).abs().le(at::maximum(a.slack, b.slack));
+  return close.logical_or_(a.values.abs().lt(least).logical_and_(b.values.abs().lt(least)))
+      .logical_or_(a.values.eq(b.values));  // Infinities have no difference.
 }
 
-/// Whether two that follow one another along `dim` are alike, for each row.
-at::Tensor repeats(const at::Tensor& sorted, std::int64_t dim, double near, double least) {
-  const auto last = std::max<std::int64_t>(sorted.size(dim) - 1, 0);
-  const auto first = sorted.narrow(dim, 0, last);
-  const auto second = sorted.narrow(dim, sorted.size(dim) - last, last);
-  return alike(first, second, near, least).any(dim, true);
+/// Two neighbours of each along `dim`: all but the last, and all but the first.
+template <typename Rows>
+std::pair<Rows, Rows> neighbours(const Rows& sorted, std::int64_t dim, std::int64_t extent) {
+  const auto last = std::max<std::int64_t>(extent - 1, 0);
+  return {sorted.narrow(dim, 0, last), sorted.narrow(dim, extent - last, last)};
 }
 
-at::Tensor sorted(const at::Tensor& tensor, std::int64_t dim) {
-  return std::get<0>(tensor.sort(dim));
+bool has_ties(const Ranks& ranks) {
+  const auto order = ranks.numbers.argsort(ranks.dim);
+  const auto sorted = Numbers{ranks.numbers, ranks.slack}.at(ranks.dim, order);
+  const auto [first, second] = neighbours(sorted, ranks.dim, order.size(ranks.dim));
+  return alike(first, second, ranks.least).any().item().toBool();
+}
+
+/// Whether a place is there twice, for each row along `dim`.
+at::Tensor repeats(const at::Tensor& places, std::int64_t dim) {
+  const auto sorted = std::get<0>(places.sort(dim));
+  const auto [first, second] = neighbours(sorted, dim, sorted.size(dim));
+  return first.eq(second).any(dim, true);
 }
 
 }  // namespace
 
-Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found, double near,
-               double least) {
+Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found) {
   for (const auto& one : found) {
     if (one.places.dim() != output.dim() && one.places.dim() != output.dim() + 1) continue;
     const auto shaped = output.dim() < one.places.dim() ? output.unsqueeze(one.dim) : output;
     const auto count = shaped.size(one.dim);
     if (count > one.places.size(one.dim)) continue;
-    const auto places = one.places.narrow(one.dim, 0, count);
-    if (!places.equal(shaped)) continue;
-    const double apart = one.given ? 0.0 : near;
-    const auto numbers = sorted(one.numbers, one.dim);
-    if (!repeats(numbers, one.dim, apart, least).any().item().toBool()) continue;
-    return {one.numbers, places.contiguous(), one.dim, one.given, apart, least};
+    auto ranks = one;
+    ranks.places = one.places.narrow(one.dim, 0, count).contiguous();
+    if (ranks.places.equal(shaped) && has_ties(ranks)) return ranks;
   }
   return {};
 }
@@ -49,13 +70,12 @@ Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found, double
 at::Tensor without_ties(const at::Tensor& got, const Ranks& ranks) {
   const auto given = got.to(at::kLong).view(ranks.places.sizes());
   const auto last = ranks.numbers.size(ranks.dim) - 1;
-  const auto here = ranks.numbers.gather(ranks.dim, given.clamp(0, last));
-  const auto wanted = ranks.numbers.gather(ranks.dim, ranks.places);
-  const auto right =
-      alike(here, wanted, ranks.near, ranks.least)
-          .logical_and_(given.ge(0))
-          .logical_and_(given.le(last))
-          .logical_and_(repeats(sorted(given, ranks.dim), ranks.dim, 0.0, 0.0).logical_not());
+  const Numbers numbers{ranks.numbers, ranks.slack};
+  const auto here = numbers.at(ranks.dim, given.clamp(0, last));
+  const auto right = alike(here, numbers.at(ranks.dim, ranks.places), ranks.least)
+                         .logical_and_(given.ge(0))
+                         .logical_and_(given.le(last))
+                         .logical_and_(repeats(given, ranks.dim).logical_not());
   return at::where(right, ranks.places, given).to(got.scalar_type()).view(got.sizes());
 }
 

@@ -14,10 +14,8 @@ namespace ouroboros::judge {
 }
 
 /// The ranks that `output`, of the oracle, gives the places of, or the first of them; empty where
-/// it gives none of these, or none has an equal. Equal is what was computed and differs by `near`,
-/// relative, at most, and what is below `least`.
-[[nodiscard]] Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found, double near,
-                             double least);
+/// it gives none of these, or none has an equal.
+[[nodiscard]] Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found);
 
 /// `got` with the oracle's place wherever it has another one of an equal number, in rows that have
 /// no place twice.

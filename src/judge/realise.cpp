@@ -1,4 +1,3 @@
-#include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/maximum.h>
@@ -12,6 +11,7 @@
 #include "judge/complements.hpp"
 #include "judge/copies.hpp"
 #include "judge/families.hpp"
+#include "judge/full_precision.hpp"
 #include "judge/judge.hpp"
 #include "judge/large_products.hpp"
 #include "judge/longest_sum.hpp"
@@ -172,7 +172,7 @@ Tensors draw(const Problem& problem, const CaseSpec& spec, int shrink, at::Devic
 
 Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
   const at::NoGradGuard no_grad;
-  const at::NoTF32Guard no_tf32;
+  const FullPrecision full_precision;
   const c10::OptionalDeviceGuard current(where);
   std::optional<Serial> serial;
   if (input_elements(problem, spec) <= serial_elements) {
@@ -294,7 +294,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
 
 Case realise_again(const Problem& problem, const Case& model, std::uint64_t seed) {
   const at::NoGradGuard no_grad;
-  const at::NoTF32Guard no_tf32;
+  const FullPrecision full_precision;
   const c10::OptionalDeviceGuard current(place_of(model.reference));
   std::optional<Serial> serial;
   if (input_elements(problem, model.spec) <= serial_elements) {

@@ -33,12 +33,12 @@ std::optional<AxisValues> odd_extents(const Problem& problem, const AxisValues& 
 
 }  // namespace
 
-std::optional<Race::Failure> check_odd_cell(const Problem& problem, const Compiled& compiled,
-                                            DType dtype, const std::vector<AxisValues>& cells,
-                                            std::uint64_t seed, const Options& options) {
+OddCell check_odd_cell(const Problem& problem, const Compiled& compiled, DType dtype,
+                       const std::vector<AxisValues>& cells, std::uint64_t seed,
+                       const Options& options) {
   const auto& cell = cells[derive_seed(seed, which_purpose) % cells.size()];
   const auto axes = odd_extents(problem, cell, seed);
-  if (!axes) return std::nullopt;
+  if (!axes) return {};
   auto alone = problem;
   alone.baselines.clear();
   const auto race_seed = derive_seed(seed, race_purpose);
@@ -50,9 +50,9 @@ std::optional<Race::Failure> check_odd_cell(const Problem& problem, const Compil
     race->add_candidate();
     if (!race->failure()) race->warm_up();
     if (!race->failure()) race->probe_constant();
-    return race->failure();
+    return {race->failure(), race->oracle_s()};
   } catch (const judge::ReferenceFault&) {
-    return std::nullopt;  // Extents that the reference is not meant for.
+    return {};  // Extents that the reference is not meant for.
   }
 }
 

@@ -257,10 +257,12 @@ TimingOutcome time(const Problem& problem, const Compiled& compiled, std::uint64
     outcome.record.calibration = device::calibrated(options);
   }
   // Of plans that are only compared nobody says that they are right.
-  if (on_gpu && compiled.candidate.language != device::plan_language) {
-    if (auto failure = check_odd_cell(problem, compiled, dtypes.front(), cells, seed, options)) {
-      outcome.failure = failure->status;
-      outcome.findings.push_back(std::move(failure->finding));
+  if (compiled.candidate.language != device::plan_language) {
+    auto odd = check_odd_cell(problem, compiled, dtypes.front(), cells, seed, options);
+    outcome.oracle_s += odd.oracle_s;
+    if (odd.failure) {
+      outcome.failure = odd.failure->status;
+      outcome.findings.push_back(std::move(odd.failure->finding));
       return outcome;
     }
   }

@@ -7,6 +7,7 @@
 #include <ATen/ops/kthvalue.h>
 #include <ATen/ops/remainder.h>
 #include <ATen/ops/round.h>
+#include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/sort.h>
 #include <ATen/ops/topk.h>
@@ -292,6 +293,29 @@ TEST_CASE("equal numbers may come in any order where PyTorch promises none", "[j
         }) == 0);
   const auto promised = problem_of([&](const Tensors& in) { return Tensors{first_first(in)}; });
   CHECK(refused(promised, [&](const Tensors& in) { return Tensors{first_first(in)}; }) == 0);
+}
+
+TEST_CASE("scores that cancel with a bias are as equal as what was rounded before", "[judge]") {
+  // Of a sigmoid near one float32 knows 24 bits, and of what is left without the one few.
+  const auto first = [](const at::Tensor& scores) {
+    const auto count = std::min<std::int64_t>(4, scores.size(-1));
+    return std::get<1>(at::topk(scores, count));
+  };
+  const auto biased = [](const at::Tensor& x) { return at::sigmoid(x) - 1.0; };
+  const auto problem = problem_of([&](const Tensors& in) { return Tensors{first(biased(in[0]))}; });
+  CHECK(refused(problem, [&](const Tensors& in) { return Tensors{first(biased(in[0]))}; }) == 0);
+  CHECK(refused(problem, [&](const Tensors& in) {
+          return Tensors{first(at::sigmoid(in[0].to(at::kDouble)) - 1.0)};
+        }) == 0);
+  // Any of those that float32 takes for equal, and none of the others.
+  CHECK(refused(problem, [&](const Tensors& in) {
+          const auto scores = biased(in[0]);
+          const auto last = in[0].size(-1) - 1;
+          return Tensors{last - first(scores.flip(-1))};
+        }) == 0);
+  CHECK(refused(problem, [&](const Tensors& in) {
+          return Tensors{first(at::sigmoid(in[0].to(at::kHalf).to(at::kFloat)) - 1.0)};
+        }) > 10);
 }
 
 TEST_CASE("integers of integers have no room", "[judge]") {

@@ -67,7 +67,8 @@ std::optional<referee::Race::Failure> checked(const Problem& problem,
   Compiled compiled;
   compiled.candidate = {"", "candidate", "triton"};
   compiled.plans = plans;
-  return referee::check_odd_cell(problem, compiled, DType::float32, problem.timed, seed, {});
+  return referee::check_odd_cell(problem, compiled, DType::float32, problem.timed, seed, {})
+      .failure;
 }
 
 }  // namespace

@@ -2,9 +2,12 @@
 #include <cmath>
 #include <cstdio>
 
+#include "judge/cut_off.hpp"
 #include "judge/judge.hpp"
 #include "judge/ranks.hpp"
 #include "judge/tally.hpp"
+#include "judge/tensors.hpp"
+#include "judge/tolerance.hpp"
 #include "ouroboros/error.hpp"
 
 namespace ouroboros::judge {
@@ -46,6 +49,20 @@ std::string describe(const std::string& name, const at::Tensor& got, const at::T
   }
   return text + "; " + std::to_string(tally.wrong) + " of " + std::to_string(got.numel()) +
          " elements are wrong";
+}
+
+std::string describe(const std::string& name, const CutOff& found) {
+  return name + " is not rounded to the nearest: its " +
+         (found.of_sizes ? "numbers are " : "values are ") + number(std::fabs(found.mean)) +
+         " units in the last place too " +
+         (found.of_sizes ? (found.mean < 0 ? "small in size" : "large in size")
+                         : (found.mean < 0 ? "low" : "high")) +
+         " on average, where the reference's are off by nothing";
+}
+
+bool is_copied(const Case& one, std::size_t output, double allowed) {
+  if (output >= one.copies.size() || one.copies[output] == Copies::no) return false;
+  return allowed <= smallest_of(*dtype_of(one.reference[output].scalar_type()), one.spec.dtype);
 }
 
 /// What a GPU's atomics may lose: no sum has more terms than the largest input has elements, and
@@ -102,7 +119,17 @@ CaseResult compare(const Problem& problem, const Case& one, const Tensors& outpu
       if (tally.wrong > 0) {
         result.status = "failed";
         result.message = describe(problem.outputs[k], got, one.oracle[k], allowed, tally);
+        if (is_copied(one, k, value_at(allowed, tally.worst))) {
+          result.message += "; the output only has numbers of the inputs, which have to be exact";
+        }
       }
+    }
+    if (result.status != "passed") continue;
+    if (const auto found = cut_off(got, made, one.oracle[k], allowed)) {
+      result.status = "failed";
+      result.output = problem.outputs[k];
+      result.wrong_elements += found->wrong;
+      result.message = describe(problem.outputs[k], *found);
     }
   }
   return result;

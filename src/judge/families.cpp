@@ -228,8 +228,14 @@ struct RowShaper {
         }
       });
     } else if (family == "bytes") {
-      // As images have them that nobody has scaled.
-      each([this](double& v, std::size_t i) { v = std::floor(256.0 * random::uniform(level, i)); });
+      // As images have them that nobody has scaled; in half of the rows all but white.
+      each_row(1, [this](auto row, std::size_t n) {
+        const std::uint64_t begin = n * layout.cols;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+          const double share = random::uniform(level, begin + i);
+          row[i] = !other_half(n) ? std::floor(256.0 * share) : share < 1.0 / 16 ? 254.0 : 255.0;
+        }
+      });
     } else if (family == "x8") {
       scale(8.0);
     } else if (family == "x64") {
@@ -334,6 +340,10 @@ struct RowShaper {
         const auto at = random::below(choice, n, row.size());
         if (family == "nan") {
           row[at] = std::numeric_limits<double>::quiet_NaN();
+          // In half of these rows it is not the only one.
+          for (std::size_t i = 0; other_half(n / 2) && i < row.size(); ++i) {
+            if (random::bits(level, n * layout.cols + i) % 4 == 0) row[i] = row[at];
+          }
         } else if (!other_half(n / 2)) {
           row[at] = std::copysign(infinity, row[at]);
         } else {
@@ -441,6 +451,10 @@ std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, st
                          kind,   out};
   if (spec.family == "scattered") {
     shaper.scatter();
+    // Infinity is another family's.
+    const double largest = with_type(
+        dtype, []<typename T>(T*) { return static_cast<double>(std::numeric_limits<T>::max()); });
+    for (double& v : out) v = std::clamp(v, -largest, largest);
     return out;
   }
   if (spec.family == "twins" && from == input) return out;

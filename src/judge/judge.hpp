@@ -43,6 +43,7 @@ struct Ranks {
   at::Tensor places;     ///< As the oracle has them, along `dim`.
   std::int64_t dim = 0;  ///< Not negative.
   bool given = false;  ///< Nobody computes the numbers: they are the inputs', or chosen from them.
+  bool first = false;  ///< Of numbers that are the same to the bit, the first is the answer.
   at::Tensor slack = {};  ///< Numbers are equal that differ by as much as one of them has here,
   double least = 0.0;     ///< and all that are smaller than this.
 };
@@ -173,6 +174,8 @@ struct Inside {
   /// there is a seed, those that this changes are moved by about half a unit in the last place
   /// first: who computes them otherwise rounds otherwise.
   std::optional<at::ScalarType> factors;
+  /// With differences those probabilities move, each for itself, that only add up to one.
+  bool probabilities = false;
   std::uint64_t seed = 0;  ///< Of what moves.
   /// Real numbers that are put in an order that PyTorch leaves open (`topk`, `sort`, ...) are
   /// larger by up to so much, relative, the higher their index is; smaller where it is negative.

@@ -198,18 +198,25 @@ void put_in_order(const at::Tensor& numbers, std::int64_t dim, torch::jit::Stack
   values = numbers.gather(dim, places.toTensor());
 }
 
-void note_ranks(const at::Tensor& numbers, const c10::IValue& result, std::int64_t dim,
-                bool given) {
+/// Whether the operator says where one number lies, and which of equal ones that is.
+bool promises_first(std::string_view name, const c10::FunctionSchema& schema) {
+  return is_one_of(name, {"argmax", "argmin"}) ||
+         (is_one_of(name, {"max", "min"}) && schema.returns().size() == 2);
+}
+
+void note_ranks(const at::Tensor& numbers, const c10::IValue& result, std::int64_t dim, bool given,
+                bool first) {
   if (!result.isTensor() || result.toTensor().scalar_type() != at::kLong) return;
   auto places = result.toTensor();
   if (places.dim() < numbers.dim()) places = places.unsqueeze(dim);
-  inside.ranks->push_back({as_compared(numbers), places, dim, given});
+  inside.ranks->push_back({as_compared(numbers), places, dim, given, first});
 }
 
 /// Breaks ties by their place along any dimension. Of numbers that were `given` none but those that
 /// are equal are any.
 void break_ties(c10::IValue& value, bool given) {
-  constexpr double next_to_nothing = 0x1p-50;
+  // Less than float32 tells apart, and enough for many.
+  const double next_to_nothing = inside.single ? 0x1p-30 : 0x1p-50;
   if (!value.isTensor() || value.toTensor().scalar_type() != at::kDouble) return;
   const auto numbers = as_compared(value.toTensor());
   auto places = at::zeros(numbers.sizes(), numbers.options());
@@ -442,14 +449,18 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   if (inside.longest_added != nullptr && !adds_nothing(name, op, *stack)) {
     note_longest(terms_of(name, schema, *stack), std::span(*stack).subspan(begin));
   }
+  // Of numbers that nobody computes the first of equal ones is the answer, and no other.
+  const bool first = inside.ranks != nullptr && inside.given != nullptr &&
+                     promises_first(name, schema) && !unmoved.arguments(schema, *stack);
   auto chosen = inside.given != nullptr ? keep_unmoved(name, schema, *stack) : std::nullopt;
   at::Tensor ordered;
   std::int64_t dim = -1;
-  if ((inside.ties != 0.0 || inside.ranks != nullptr) && leaves_ties_open(name, schema, *stack) &&
-      (*stack)[begin].isTensor()) {
+  const bool open =
+      (inside.ties != 0.0 || inside.ranks != nullptr) && leaves_ties_open(name, schema, *stack);
+  if ((open || first) && (*stack)[begin].isTensor()) {
     ordered = (*stack)[begin].toTensor();
     dim = ordered_along(schema, *stack, ordered.dim());
-    if (inside.ties != 0.0) break_ties((*stack)[begin], chosen.has_value());
+    if (open && inside.ties != 0.0) break_ties((*stack)[begin], chosen.has_value());
   }
   auto size = arguments.empty() ? std::nullopt : size_of_terms(name, (*stack)[begin]);
   if (!size && inside.step != 0.0) size = size_of_complement(name, schema, *stack);
@@ -460,7 +471,9 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     if (size) size->mul_(inside.of_differences);
   }
   const auto shift = inside.step != 0.0 ? size_of_shift(name, schema, *stack) : std::nullopt;
-  const bool inexact = inside.of_differences != 0.0 && is_inexact(name, !follows);
+  const bool probabilities = inside.probabilities && is_one_of(name, {"softmax", "log_softmax"});
+  const bool inexact =
+      inside.of_differences != 0.0 && (probabilities || is_inexact(name, !follows));
   op.callBoxed(stack);
   if (chosen) {
     op.callBoxed(&*chosen);
@@ -473,8 +486,8 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     if (follows) derived.note((*stack)[i]);
   }
   if (ordered.defined() && ordered.dim() > 0 && dim >= 0 && returned > 0) {
-    if (inside.ranks != nullptr) note_ranks(ordered, stack->back(), dim, chosen.has_value());
-    if (inside.ties != 0.0 && returned == 2) put_in_order(ordered, dim, *stack);
+    if (inside.ranks != nullptr) note_ranks(ordered, stack->back(), dim, chosen.has_value(), first);
+    if (open && inside.ties != 0.0 && returned == 2) put_in_order(ordered, dim, *stack);
   }
   if (inside.largest_product != nullptr && multiplies_matrices(name)) note_product(stack->back());
   if (size && returned == 1 && stack->back().isTensor()) {

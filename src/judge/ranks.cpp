@@ -59,10 +59,13 @@ Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found) {
     if (one.places.dim() != output.dim() && one.places.dim() != output.dim() + 1) continue;
     const auto shaped = output.dim() < one.places.dim() ? output.unsqueeze(one.dim) : output;
     const auto count = shaped.size(one.dim);
-    if (count > one.places.size(one.dim)) continue;
-    auto ranks = one;
-    ranks.places = one.places.narrow(one.dim, 0, count).contiguous();
-    if (ranks.places.equal(shaped) && has_ties(ranks)) return ranks;
+    for (std::int64_t from = 0; from + count <= one.places.size(one.dim); ++from) {
+      const auto places = one.places.narrow(one.dim, from, count);
+      if (!places.equal(shaped)) continue;
+      auto ranks = one;
+      ranks.places = places.contiguous();
+      if (has_ties(ranks)) return ranks;
+    }
   }
   return {};
 }
@@ -72,10 +75,14 @@ at::Tensor without_ties(const at::Tensor& got, const Ranks& ranks) {
   const auto last = ranks.numbers.size(ranks.dim) - 1;
   const Numbers numbers{ranks.numbers, ranks.slack};
   const auto here = numbers.at(ranks.dim, given.clamp(0, last));
-  const auto right = alike(here, numbers.at(ranks.dim, ranks.places), ranks.least)
-                         .logical_and_(given.ge(0))
-                         .logical_and_(given.le(last))
-                         .logical_and_(repeats(given, ranks.dim).logical_not());
+  auto right = alike(here, numbers.at(ranks.dim, ranks.places), ranks.least)
+                   .logical_and_(given.ge(0))
+                   .logical_and_(given.le(last))
+                   .logical_and_(repeats(given, ranks.dim).logical_not());
+  if (ranks.first) {
+    const auto same = ranks.numbers.eq(here.values).to(at::kInt);
+    right.logical_and_(same.argmax(ranks.dim, /*keepdim=*/true).eq(given));
+  }
   return at::where(right, ranks.places, given).to(got.scalar_type()).view(got.sizes());
 }
 

@@ -4,7 +4,8 @@
 
 #include "judge/judge.hpp"
 
-/// Places of numbers in an order that PyTorch leaves open among equal ones: `topk`, `sort`.
+/// Places of numbers in an order that PyTorch leaves open among equal ones (`topk`, `sort`), or of
+/// the first of them (`argmax`).
 namespace ouroboros::judge {
 
 /// Numbers below this are as good as zero to whoever compares in float32 or float64. A softmax has
@@ -13,8 +14,8 @@ namespace ouroboros::judge {
   return single ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
 }
 
-/// The ranks that `output`, of the oracle, gives the places of, or the first of them; empty where
-/// it gives none of these, or none has an equal.
+/// The ranks that `output`, of the oracle, gives the places of, or of some in a row; empty where it
+/// gives none of these, or none has an equal.
 [[nodiscard]] Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found);
 
 /// `got` with the oracle's place wherever it has another one of an equal number, in rows that have

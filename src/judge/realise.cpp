@@ -31,9 +31,11 @@ namespace {
 constexpr std::int64_t serial_elements = 1 << 20;  ///< Larger cases may use LibTorch's threads.
 constexpr std::int64_t many_orders_elements = 1 << 18;  ///< Larger cases add in two orders.
 constexpr std::int64_t copies_elements = 1 << 20;  ///< Larger cases are not searched for copies.
-constexpr double rounded_factor = 2.0;  ///< Of the largest error of an element in all tries.
-constexpr int most_halvings = 24;       ///< Of inputs whose results overflow the case's dtype.
-constexpr int few_halvings = 8;         ///< Of inputs whose true results are infinite.
+/// Of the largest error of an element in all tries: of six normal errors, none is a quarter of a
+/// seventh one in 1600 cases, and none half of it in 60.
+constexpr double rounded_factor = 4.0;
+constexpr int most_halvings = 24;  ///< Of inputs whose results overflow the case's dtype.
+constexpr int few_halvings = 8;    ///< Of inputs whose true results are infinite.
 
 void check_agreement(const Problem& problem, const CaseSpec& spec, const Tensors& reference,
                      const Tensors& oracle) {

@@ -648,7 +648,11 @@ TEST_CASE("families are what their names say", "[judge]") {
     CHECK((seventh[0] > 3.0 && seventh[0] < 3.1 && seventh[1] == 3.0));
   }
   const auto nan = draw("nan", DType::float32);
-  CHECK(std::count_if(nan.begin(), nan.end(), [](double v) { return std::isnan(v); }) == 4);
+  const auto nans_in = [&nan](std::ptrdiff_t row) {
+    return std::count_if(nan.begin() + 64 * row, nan.begin() + 64 * (row + 1),
+                         [](double v) { return std::isnan(v); });
+  };
+  CHECK((nans_in(0) == 1 && nans_in(1) == 0 && nans_in(2) > 4 && nans_in(2) < 32));
   const auto inf = draw("inf", DType::float32);
   const auto infinite_in = [&inf](std::ptrdiff_t row) {
     return std::count_if(inf.begin() + 64 * row, inf.begin() + 64 * (row + 1),

@@ -1,7 +1,9 @@
 #include <ATen/ops/amax.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/argmax.h>
+#include <ATen/ops/argsort.h>
 #include <ATen/ops/clamp.h>
+#include <ATen/ops/exp.h>
 #include <ATen/ops/floor.h>
 #include <ATen/ops/isinf.h>
 #include <ATen/ops/kthvalue.h>
@@ -316,6 +318,93 @@ TEST_CASE("scores that cancel with a bias are as equal as what was rounded befor
   CHECK(refused(problem, [&](const Tensors& in) {
           return Tensors{first(at::sigmoid(in[0].to(at::kHalf).to(at::kFloat)) - 1.0)};
         }) > 10);
+}
+
+TEST_CASE("the largest of computed numbers is one of those that float32 takes for it", "[judge]") {
+  const auto plain = [](const at::Tensor& x) {
+    const auto e = at::exp(x - x.amax({-1}, true));
+    return e / e.sum(-1, true);
+  };
+  auto problem =
+      problem_of([](const Tensors& in) { return Tensors{at::softmax(in[0], -1).argmax(-1)}; });
+  CHECK(refused(problem, [&](const Tensors& in) { return Tensors{plain(in[0]).argmax(-1)}; }) == 0);
+  CHECK(refused(problem, [&](const Tensors& in) {
+          return Tensors{at::softmax(in[0].to(at::kDouble), -1).argmax(-1)};
+        }) == 0);
+  // Of numbers that are the same to the bit the first is the answer.
+  CHECK(refused(problem, [&](const Tensors& in) {
+          const auto last = in[0].size(-1) - 1;
+          return Tensors{last - plain(in[0].flip(-1)).argmax(-1)};
+        }) > 10);
+  CHECK(refused(problem, [&](const Tensors& in) {
+          return Tensors{in[0].to(at::kBFloat16).argmax(-1)};
+        }) > 10);
+  problem = problem_of([](const Tensors& in) {
+    return Tensors{std::get<1>(at::sigmoid(in[0].to(at::kFloat)).max(-1))};
+  });
+  problem.dtypes = {DType::bfloat16};
+  CHECK(refused(problem, [&](const Tensors& in) {
+          return Tensors{(1.0 / (1.0 + at::exp(-in[0].to(at::kFloat)))).argmax(-1)};
+        }) == 0);
+  // Columns of places, each an output of its own.
+  problem = problem_of([](const Tensors& in) {
+    const auto count = std::min<std::int64_t>(2, in[0].size(-1));
+    const auto places = std::get<1>(at::topk(at::sigmoid(in[0]), count));
+    return Tensors{places.select(-1, 0).contiguous(), places.select(-1, count - 1).contiguous()};
+  });
+  problem.outputs = {"first", "second"};
+  CHECK(refused(problem, [&](const Tensors& in) {
+          const auto scores = 1.0 / (1.0 + at::exp(-in[0]));
+          const auto places = std::get<1>(at::sort(scores, /*stable=*/true, -1, true));
+          const auto count = std::min<std::int64_t>(2, in[0].size(-1));
+          return Tensors{places.select(-1, 0).contiguous(),
+                         places.select(-1, count - 1).contiguous()};
+        }) == 0);
+}
+
+TEST_CASE("what ties decide may be copied from either, however small it is", "[judge]") {
+  // Two of four, by size.
+  const auto sparse = [](const at::Tensor& x, bool last_first) {
+    const auto rows = x.view({x.size(0), -1, 4});
+    const auto sizes = last_first ? rows.abs().flip(-1) : rows.abs();
+    const auto order = std::get<1>(at::sort(sizes, /*stable=*/true, -1, /*descending=*/true));
+    auto kept = order.slice(-1, 0, 2);
+    if (last_first) kept = 3 - kept;
+    return at::zeros_like(rows).scatter(-1, kept, rows.gather(-1, kept)).view(x.sizes());
+  };
+  auto problem = problem_of([](const Tensors& in) {
+    const auto rows = in[0].view({in[0].size(0), -1, 4});
+    const auto kept = std::get<1>(at::topk(rows.abs(), 2));
+    return Tensors{
+        at::zeros_like(rows).scatter(-1, kept, rows.gather(-1, kept)).view(in[0].sizes())};
+  });
+  problem.axes[0].minimum = 1;
+  problem.axes[1].multiple_of = 4;
+  problem.axes[1].minimum = 4;
+  problem.dtypes = {DType::float32, DType::bfloat16};
+  for (const bool last_first : {false, true}) {
+    CHECK(refused(problem, [&](const Tensors& in) { return Tensors{sparse(in[0], last_first)}; }) ==
+          0);
+  }
+}
+
+TEST_CASE("equal keys may come in any order, however many there are", "[judge]") {
+  auto problem = problem_of(
+      [](const Tensors& in) { return Tensors{in[1].index_select(0, at::argsort(in[0]))}; });
+  problem.axes = {Axis{"n"}};
+  problem.inputs.push_back(problem.inputs.front());
+  problem.inputs[0].shape = {{1, "n"}};
+  problem.inputs[1].shape = {{1, "n"}};
+  problem.inputs[1].name = "data";
+  problem.dtypes = {DType::float16};  // Few bits, many ties.
+  const auto sorted = [](const Tensors& in, bool last_first) {
+    const auto keys = last_first ? in[0].flip(0) : in[0];
+    auto order = std::get<1>(at::sort(keys, /*stable=*/true, 0, /*descending=*/false));
+    if (last_first) order = in[0].size(0) - 1 - order;
+    return Tensors{in[1].index_select(0, order)};
+  };
+  CHECK(refused(problem, [&](const Tensors& in) { return sorted(in, false); }) == 0);
+  CHECK(refused(problem, [&](const Tensors& in) { return sorted(in, true); }) == 0);
 }
 
 TEST_CASE("integers of integers have no room", "[judge]") {

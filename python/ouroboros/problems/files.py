@@ -52,7 +52,9 @@ def load(spec: Problem | str | os.PathLike[str]) -> Problem:
     if match := _FILE.fullmatch(text):
         return from_file(match["path"], match["name"])
     if "\n" in text:
-        raise InvalidArgumentError("the problem is a text of several lines: it comes before the source")
+        raise InvalidArgumentError(
+            "the problem is a text of several lines: it comes before the source"
+        )
     if text != spec or os.sep in text:
         raise InvalidArgumentError(f"'{text}' is neither a .py nor a .json file")
     try:

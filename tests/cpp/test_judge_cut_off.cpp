@@ -1,0 +1,53 @@
+#include <ATen/ops/softmax.h>
+
+#include <functional>
+#include <utility>
+
+#include "catch.hpp"
+#include "judge/judge.hpp"
+#include "judge_problems.hpp"
+
+using namespace ouroboros;
+
+namespace {
+
+/// How many cases of a seed refuse what `candidate` makes in float32, and rounds itself.
+int refused(const Problem& problem, DType dtype,
+            const std::function<at::Tensor(at::Tensor)>& round) {
+  int count = 0;
+  for (const auto& spec : judge::derive_cases(problem, {dtype}, 5)) {
+    const auto one = judge::realise(problem, spec);
+    const auto made = at::softmax(one.inputs[0].to(at::kFloat), -1) * 3.0;
+    const auto result = judge::compare(problem, one, {round(made).to(scalar_type(dtype))});
+    INFO(result.family << ": " << result.message);
+    if (result.status == "passed") continue;
+    CHECK_THAT(result.message, ContainsSubstring("units in the last place too"));
+    CHECK(result.wrong_elements > 300);
+    ++count;
+  }
+  return count;
+}
+
+/// Numbers without the bits that `dtype` does not have.
+at::Tensor without_low_bits(const at::Tensor& numbers, int bits) {
+  return (numbers.view(at::kInt).bitwise_right_shift(bits))
+      .bitwise_left_shift(bits)
+      .view(at::kFloat);
+}
+
+}  // namespace
+
+TEST_CASE("results in 16 bits are rounded, not cut off, each by less than a unit", "[judge]") {
+  auto problem = ouroboros_test::problem_of([](const Tensors& in) {
+    return Tensors{(at::softmax(in[0].to(at::kFloat), -1) * 3.0).to(in[0].scalar_type())};
+  });
+  problem.dtypes = {DType::float16, DType::bfloat16};
+  for (const auto& [dtype, bits] :
+       {std::pair(DType::bfloat16, 16), std::pair(DType::float16, 13)}) {
+    CAPTURE(to_string(dtype));
+    CHECK(refused(problem, dtype, [](const at::Tensor& made) { return made; }) == 0);
+    CHECK(refused(problem, dtype, [bits = bits](const at::Tensor& made) {
+            return without_low_bits(made, bits);
+          }) > 1);
+  }
+}

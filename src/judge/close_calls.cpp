@@ -164,6 +164,7 @@ class CloseCalls {
       if (!one.given) one.slack.add_(one.numbers.abs(), near).nan_to_num_(0.0, 0.0);
       one.least = least_ranked(ordered.single);
     }
+    if (std::ranges::all_of(found, &Ranks::given)) return;
     for (int run = 0; run < slack_runs; ++run) {
       std::vector<Ranks> moved;
       auto inside = ordered;

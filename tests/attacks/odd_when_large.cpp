@@ -2,8 +2,8 @@
 //
 // Tries: leaves the last column out of an odd row where there are more than 2^19 elements.
 // Threats: S14, S20
-// Answer: The sweep's shapes are smaller, and timed ones are even: before these comes one that is
-// large and odd.
+// Answer: The sweep's shapes are smaller, and timed ones are even: beside these there is one
+// that is large and odd.
 
 #include <algorithm>
 #include <cmath>

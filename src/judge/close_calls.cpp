@@ -29,10 +29,10 @@ constexpr int first_moves = 8;
 constexpr double least_jump = 4.0;
 constexpr double least_jump_of_16_bits = 1.0;
 
-bool is_real(const at::Tensor& tensor) { return tensor.is_floating_point(); }
-
 /// Of the runs in which what is computed on the way moves by as much as it may be off.
 constexpr int slack_runs = 4;
+
+bool is_real(const at::Tensor& tensor) { return tensor.is_floating_point(); }
 
 /// How precise real numbers are: what float32 problems are allowed anyway, relative to a result.
 double precision_of(DType dtype) noexcept { return dtype == DType::float64 ? 0x1p-42 : 0x1p-18; }

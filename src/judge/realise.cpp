@@ -31,8 +31,8 @@ namespace {
 constexpr std::int64_t serial_elements = 1 << 20;  ///< Larger cases may use LibTorch's threads.
 constexpr std::int64_t many_orders_elements = 1 << 18;  ///< Larger cases add in two orders.
 constexpr std::int64_t copies_elements = 1 << 20;  ///< Larger cases are not searched for copies.
-/// Of the largest error of an element in all tries: of six normal errors, none is a quarter of a
-/// seventh one in 1600 cases, and none half of it in 60.
+/// Of the largest error of an element in all tries. A seventh normal error is more than four times
+/// the largest of six once in 1600 times, and more than twice it once in 60.
 constexpr double rounded_factor = 4.0;
 constexpr int most_halvings = 24;  ///< Of inputs whose results overflow the case's dtype.
 constexpr int few_halvings = 8;    ///< Of inputs whose true results are infinite.

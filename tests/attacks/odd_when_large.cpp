@@ -1,7 +1,7 @@
 // Attack: odd_when_large
 //
 // Tries: leaves the last column out of an odd row where there are more than 2^19 elements.
-// Threats: S14, S20
+// Threats: S14, S15
 // Answer: The sweep's shapes are smaller, and timed ones are even: beside these there is one
 // that is large and odd.
 

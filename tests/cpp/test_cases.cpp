@@ -611,6 +611,10 @@ TEST_CASE("families are what their names say", "[judge]") {
     const auto bytes = draw("bytes", dtype);
     CHECK(std::ranges::all_of(
         bytes, [](double v) { return v == std::floor(v) && v >= 0.0 && v < 256.0; }));
+    // A second row all but white, but not quite.
+    const auto whites = std::count(bytes.begin() + 64, bytes.begin() + 128, 255.0);
+    CHECK((whites > 48 && whites < 64 &&
+           whites + std::count(bytes.begin() + 64, bytes.begin() + 128, 254.0) == 64));
     CHECK(std::set<double>(bytes.begin(), bytes.end()).size() > 150);
     const auto below = draw("far_below", dtype);
     const double depth = dtype == DType::float16 ? 32768.0 : 65536.0;
@@ -711,6 +715,16 @@ TEST_CASE("spikes are of many heights where nothing multiplies them with others"
   };
   CHECK((above_32(heights(two, DType::float32)) == Heights{0x1p14}));
   CHECK((above_32(heights(two, DType::float16)) == Heights{0x1p7}));
+}
+
+TEST_CASE("what lies beyond all others is still a number", "[judge]") {
+  const auto problem = softmax_problem();
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const judge::CaseSpec spec{0, DType::float16, {{"rows", 40}, {"cols", 50}}, "scattered", seed};
+    const auto into = judge::empty({40, 50}, at::kHalf);
+    judge::draw_input(problem, spec, 0, 0, into);
+    CHECK(into.isfinite().all().item().toBool());
+  }
 }
 
 TEST_CASE("indices stay in range and reach both ends", "[judge]") {

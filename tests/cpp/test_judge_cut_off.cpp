@@ -1,4 +1,5 @@
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/where.h>
 
 #include <functional>
 #include <utility>
@@ -36,6 +37,31 @@ at::Tensor without_low_bits(const at::Tensor& numbers, int bits) {
 }
 
 }  // namespace
+
+TEST_CASE("results in 16 bits may not all be rounded down either", "[judge]") {
+  auto problem = ouroboros_test::problem_of([](const Tensors& in) {
+    return Tensors{in[0], (in[0].to(at::kFloat) * 1.7).to(in[0].scalar_type())};
+  });
+  problem.outputs = {"same", "times"};
+  const judge::CaseSpec spec{0, DType::bfloat16, {{"rows", 64}, {"cols", 64}}, "normal", 5};
+  const auto one = judge::realise(problem, spec);
+  const auto made = one.inputs[0].to(at::kFloat) * 1.7;
+  const auto inwards = without_low_bits(made, 16);
+  const auto outwards = (inwards.view(at::kInt) + (1 << 16)).view(at::kFloat);
+  const auto down = at::where(made.lt(0).logical_and(made.ne(inwards)), outwards, inwards);
+  const auto judged = [&](const at::Tensor& times) {
+    return judge::compare(problem, one, {one.inputs[0], times.to(at::kBFloat16)});
+  };
+  CHECK(judged(made).status == "passed");
+  for (const auto& [times, words] :
+       {std::pair(down, "too low"), std::pair(inwards, "too small in size"),
+        std::pair(outwards, "too large in size")}) {
+    const auto result = judged(times);
+    CHECK(result.status == "failed");
+    CHECK(result.output == "times");
+    CHECK_THAT(result.message, ContainsSubstring(words));
+  }
+}
 
 TEST_CASE("results in 16 bits are rounded, not cut off, each by less than a unit", "[judge]") {
   auto problem = ouroboros_test::problem_of([](const Tensors& in) {

@@ -301,6 +301,10 @@ class TestFiles:
         """
     )
 
+    def test_a_source_in_the_place_of_a_problem(self):
+        with pytest.raises(ouroboros.InvalidArgumentError, match="it comes before the source"):
+            problems.load("def run(x):\n    return x\n")
+
     def test_one_decorated_function(self, tmp_path):
         file = self.write(tmp_path, self.ONE)
         problem = problems.load(str(file))

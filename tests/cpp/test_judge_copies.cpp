@@ -5,6 +5,7 @@
 #include <ATen/ops/topk.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <functional>
@@ -124,6 +125,34 @@ TEST_CASE("copies that hang on close calls may be either number", "[judge]") {
   const auto problem =
       problem_of([&](const Tensors& in) { return masked(in[0], in[0].mean({-1}, true)); });
   CHECK(refused(problem, [&](const Tensors& in) { return masked(in[0], by_a_loop(in[0])); }) == 0);
+}
+
+TEST_CASE("what ties decide may be copied from either, however small it is", "[judge]") {
+  // Two of four, by size.
+  const auto sparse = [](const at::Tensor& x, bool last_first) {
+    const auto rows = x.view({x.size(0), -1, 4});
+    const auto sizes = last_first ? rows.abs().flip(-1) : rows.abs();
+    const auto order = std::get<1>(at::sort(sizes, /*stable=*/true, -1, /*descending=*/true));
+    auto kept = order.slice(-1, 0, 2);
+    if (last_first) kept = 3 - kept;
+    return at::zeros_like(rows).scatter(-1, kept, rows.gather(-1, kept)).view(x.sizes());
+  };
+  auto problem = problem_of([](const Tensors& in) {
+    const auto rows = in[0].view({in[0].size(0), -1, 4});
+    const auto kept = std::get<1>(at::topk(rows.abs(), 2));
+    return Tensors{
+        at::zeros_like(rows).scatter(-1, kept, rows.gather(-1, kept)).view(in[0].sizes())};
+  });
+  problem.axes[0].minimum = 1;
+  problem.axes[1].multiple_of = 4;
+  problem.axes[1].minimum = 4;
+  problem.dtypes = {DType::float32, DType::bfloat16};
+  for (const auto dtype : problem.dtypes) {
+    for (const bool last_first : {false, true}) {
+      const auto kept = [&](const Tensors& in) { return Tensors{sparse(in[0], last_first)}; };
+      CHECK(refused(problem, kept, dtype) == 0);
+    }
+  }
 }
 
 TEST_CASE("numbers that were given are in order or are not", "[judge]") {

@@ -362,32 +362,6 @@ TEST_CASE("the largest of computed numbers is one of those that float32 takes fo
         }) == 0);
 }
 
-TEST_CASE("what ties decide may be copied from either, however small it is", "[judge]") {
-  // Two of four, by size.
-  const auto sparse = [](const at::Tensor& x, bool last_first) {
-    const auto rows = x.view({x.size(0), -1, 4});
-    const auto sizes = last_first ? rows.abs().flip(-1) : rows.abs();
-    const auto order = std::get<1>(at::sort(sizes, /*stable=*/true, -1, /*descending=*/true));
-    auto kept = order.slice(-1, 0, 2);
-    if (last_first) kept = 3 - kept;
-    return at::zeros_like(rows).scatter(-1, kept, rows.gather(-1, kept)).view(x.sizes());
-  };
-  auto problem = problem_of([](const Tensors& in) {
-    const auto rows = in[0].view({in[0].size(0), -1, 4});
-    const auto kept = std::get<1>(at::topk(rows.abs(), 2));
-    return Tensors{
-        at::zeros_like(rows).scatter(-1, kept, rows.gather(-1, kept)).view(in[0].sizes())};
-  });
-  problem.axes[0].minimum = 1;
-  problem.axes[1].multiple_of = 4;
-  problem.axes[1].minimum = 4;
-  problem.dtypes = {DType::float32, DType::bfloat16};
-  for (const bool last_first : {false, true}) {
-    CHECK(refused(problem, [&](const Tensors& in) { return Tensors{sparse(in[0], last_first)}; }) ==
-          0);
-  }
-}
-
 TEST_CASE("equal keys may come in any order, however many there are", "[judge]") {
   auto problem = problem_of(
       [](const Tensors& in) { return Tensors{in[1].index_select(0, at::argsort(in[0]))}; });

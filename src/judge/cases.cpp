@@ -131,6 +131,15 @@ std::vector<AxisValues> balanced_shapes(const Problem& problem, std::uint64_t se
           fitted(problem, std::move(uneven), most_elements)};
 }
 
+/// Where there are two axes or more, a shape of which all are as long: what tells them apart by
+/// their extents cannot. Empty elsewhere.
+std::vector<AxisValues> square_shapes(const Problem& problem, std::uint64_t seed) {
+  const auto free = free_axes(problem).size();
+  if (free < 2) return {};
+  const auto extent = free == 2 ? drawn(seed, 78, 33, 65) : drawn(seed, 78, 9, 17);
+  return {shaped(problem, {extent, extent, extent})};
+}
+
 /// Shapes of any proportions, each extent drawn from all sizes alike.
 std::vector<AxisValues> wild_shapes(const Problem& problem, std::uint64_t seed) {
   std::vector<AxisValues> shapes;
@@ -264,6 +273,7 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
   const bool points = std::any_of(problem.inputs.begin(), problem.inputs.end(),
                                   [](const Input& one) { return one.values == Values::index; });
   auto others = distinct(problem, small_shapes);
+  for (auto& axes : square_shapes(problem, seed)) others.push_back(std::move(axes));
   for (auto& axes : empty_shapes(problem)) others.push_back(std::move(axes));
   for (const auto dtype : dtypes) {
     std::vector<std::string> names = families(problem, dtype);
@@ -336,6 +346,7 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
       const auto whole_cell = shortened(problem, timed, most_timed_elements);
       for (const auto& family : lone_families(problem, dtype)) add(dtype, whole_cell, family);
       add(dtype, whole_cell, "scattered");
+      if (is_floating(dtype) && may_score(problem)) add(dtype, whole_cell, "sink");
       if (dtype == long_dtype && is_floating(dtype)) {
         add(dtype, whole_cell, whole_family(problem, random::key(seed, 76)));
       }

@@ -424,6 +424,48 @@ std::optional<std::size_t> twin_of(const Problem& problem, std::size_t input) {
   return std::nullopt;
 }
 
+/// The first inputs of real values whose rows are as long as one another's, and so may be
+/// multiplied to scores; none where there is one alone.
+std::vector<std::size_t> scoring(const Problem& problem) {
+  const auto is_one = [&](std::size_t i) {
+    const auto& input = problem.inputs[i];
+    return input.values == Values::real && !input.parameter && input.shape.size() >= 2;
+  };
+  for (std::size_t i = 0; i < problem.inputs.size(); ++i) {
+    if (!is_one(i)) continue;
+    const auto& length = problem.inputs[i].shape.back();
+    std::vector<std::size_t> found;
+    for (std::size_t j = i; j < problem.inputs.size(); ++j) {
+      const auto& other = problem.inputs[j].shape.back();
+      if (is_one(j) && other.axis == length.axis && other.scale == length.scale) found.push_back(j);
+    }
+    if (found.size() >= 2) return found;
+  }
+  return {};
+}
+
+/// A large number in a few rows, at one place, where all rows of the first input have one too. A
+/// score of the two, scaled as an attention's, lies 8 to 16 above all others, which add up to
+/// something however far below they are. How far is the same for neighbours: they share a tile.
+void add_sinks(const Problem& problem, const CaseSpec& spec, std::size_t input,
+               const Layout& layout, std::vector<double>& numbers) {
+  constexpr std::size_t neighbours = 128;
+  constexpr double least = 8.0;
+  const auto inputs = scoring(problem);
+  if (std::ranges::find(inputs, input) == inputs.end()) return;
+  const auto place = random::below(stream(spec, 0, kinds), 3, layout.cols);
+  const auto one_in = std::clamp<std::uint64_t>(layout.rows / 4, 4, 256);
+  const double high = std::sqrt(least * std::sqrt(static_cast<double>(layout.cols)));
+  for (std::size_t row = 0; row < layout.rows; ++row) {
+    double& v = numbers[row * layout.cols + place];
+    if (input == inputs.front()) {
+      v = high * (1.0 + random::uniform(stream(spec, input, levels), row / neighbours));
+    } else {
+      v = random::below(stream(spec, input, choices), row, one_in) == 0 ? high : 0.0;
+    }
+  }
+}
+
 /// Real values of a family as float64: small cases only, so clarity before speed.
 std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, std::size_t input,
                                 DType dtype, const Layout& layout, std::size_t count) {
@@ -458,6 +500,10 @@ std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, st
     return out;
   }
   if (spec.family == "twins" && from == input) return out;
+  if (spec.family == "sink") {
+    add_sinks(problem, spec, input, layout, out);
+    return out;
+  }
   if (spec.family != "patchwork") {
     shaper.shape(spec.family, 0, layout.rows);
     if (spec.family == "uniform" && layout.rows >= 4) {
@@ -711,6 +757,8 @@ bool has_twins(const Problem& problem) {
   }
   return false;
 }
+
+bool may_score(const Problem& problem) { return !scoring(problem).empty(); }
 
 std::string family_name(const CaseSpec& spec) {
   return spec.along.empty() ? spec.family : spec.family + " along " + spec.along;

@@ -23,6 +23,10 @@ namespace ouroboros::judge {
 /// Whether the family "twins" can give an input the numbers of another, but for one in each row.
 [[nodiscard]] bool has_twins(const Problem& problem);
 
+/// Whether there are rows of two inputs that may be multiplied: the family "sink" makes a few of
+/// such scores stand out.
+[[nodiscard]] bool may_score(const Problem& problem);
+
 /// Draws input number `index` of a case into `into`, with the magnitudes of real values divided by
 /// 2^`shrink`. "normal" with `shrink` 0 takes the fast path.
 void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index, int shrink,

@@ -260,12 +260,13 @@ std::optional<std::string> from_errors(const Split& cases) {
 
 Trait trait_of(std::string_view family) {
   // The families of the sweep that are special; docs/concepts.md has all of them.
-  constexpr std::array<std::pair<std::string_view, Trait>, 16> table{{
+  constexpr std::array<std::pair<std::string_view, Trait>, 17> table{{
       {"x8", Trait::large},
       {"x64", Trait::large},
       {"x4096", Trait::large},
       {"spread", Trait::large},
       {"spike", Trait::large},
+      {"sink", Trait::large},
       {"mixed", Trait::large},
       {"large_mean", Trait::offset},
       {"common_mean", Trait::offset},

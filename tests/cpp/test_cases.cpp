@@ -43,7 +43,7 @@ TEST_CASE("every family is met in every dtype, and some thirty cases are enough"
       std::set<std::string> wanted(names.begin(), names.end());
       wanted.insert({"patchwork", "scattered", "again", "spread", "lone_nan", "lone_inf"});
       CHECK(seen[dtype] == wanted);
-      CHECK(count[dtype] <= 46);
+      CHECK(count[dtype] <= 47);
     }
   }
 }
@@ -62,11 +62,28 @@ TEST_CASE("every derived shape is met in every dtype", "[judge]") {
       seen[spec.dtype].insert(spec.axes);
     }
     for (const auto dtype : floats) {
-      // And ten that the seed draws, with the timed one cut to size, if they are no others.
+      // And eleven that the seed draws, if they are no others; one of them is square.
       CHECK(std::ranges::includes(seen[dtype], wanted));
       CHECK(seen[dtype].size() <= wanted.size() + 11);
+      CHECK(std::ranges::any_of(seen[dtype], [](const AxisValues& axes) {
+        return axes.at("rows") == axes.at("cols") && axes.at("rows") > 1;
+      }));
     }
   }
+}
+
+TEST_CASE("products of rows stand out where two inputs have rows of one length", "[judge]") {
+  auto problem = softmax_problem();
+  problem.timed = {{{"rows", 33}, {"cols", 70}}};
+  const auto sinks = [&] {
+    const auto cases = judge::derive_cases(problem, floats, 7);
+    return std::ranges::count(cases, "sink", &judge::CaseSpec::family);
+  };
+  CHECK(sinks() == 0);
+  problem.inputs.push_back(problem.inputs.front());
+  CHECK(sinks() == 3);
+  problem.inputs.back().shape = {{1, "cols"}, {1, "rows"}};  // As of a matrix product.
+  CHECK(sinks() == 0);
 }
 
 TEST_CASE("every timed cell is swept in every dtype", "[judge]") {

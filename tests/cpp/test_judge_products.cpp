@@ -1,9 +1,20 @@
+#include <ATen/ops/amax.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/maximum.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <string>
 
 #include "catch.hpp"
+#include "judge/families.hpp"
 #include "judge/judge.hpp"
 #include "judge_problems.hpp"
 
@@ -51,5 +62,52 @@ TEST_CASE("another score may win where float32 cannot tell the largest apart", "
     INFO("seed " << seed);
     CHECK(judge::compare(problem, one, {made}).status == "passed");
     CHECK(judge::compare(problem, one, {made * 2.0F}).status == "failed");
+  }
+}
+
+TEST_CASE("tiles of keys that lie far below the maximum so far may not be skipped", "[judge]") {
+  constexpr std::int64_t tile = 64;
+  constexpr float far_below = 9;
+  const auto problem = attention();
+  CHECK(judge::may_score(problem));
+  // Tile by tile, as an attention that never holds all scores; skips what no query of a tile needs.
+  const auto tiled = [](const Tensors& in, bool skips) {
+    Tensors heads;
+    for (std::int64_t head = 0; head < in[0].size(0); ++head) {
+      Tensors rows;
+      for (const auto& q : in[0][head].split(tile)) {
+        auto top = at::full({q.size(0), 1}, -std::numeric_limits<double>::infinity(), q.options());
+        auto sum = at::zeros({q.size(0), 1}, q.options());
+        auto out = at::zeros_like(q);
+        for (std::int64_t at = 0; at < in[1].size(1); at += tile) {
+          const auto end = std::min(at + tile, in[1].size(1));
+          const auto scores = at::matmul(q, in[1][head].slice(0, at, end).t()) /
+                              static_cast<float>(std::sqrt(32.0));
+          const auto highest = scores.amax(-1, true);
+          if (skips && (highest < top - far_below).all().item<bool>()) continue;
+          const auto now = at::maximum(top, highest);
+          const auto weights = (scores - now).exp();
+          const auto kept = (top - now).exp();
+          sum = sum * kept + weights.sum(-1, true);
+          out = out * kept + at::matmul(weights, in[2][head].slice(0, at, end));
+          top = now;
+        }
+        rows.push_back(out / sum);
+      }
+      heads.push_back(at::cat(rows));
+    }
+    return at::stack(heads);
+  };
+  for (std::uint64_t seed = 1; seed < 6; ++seed) {
+    INFO("seed " << seed);
+    const auto verdict = [&](const std::string& family, bool skips) {
+      const judge::CaseSpec spec{
+          0, DType::float32, {{"heads", 4}, {"queries", 256}, {"keys", 512}}, family, seed};
+      const auto one = judge::realise(problem, spec);
+      return judge::compare(problem, one, {tiled(one.inputs, skips)}).status;
+    };
+    CHECK(verdict("sink", false) == "passed");
+    CHECK(verdict("sink", true) == "failed");
+    CHECK(verdict("normal", true) == "passed");  // None of its tiles is that far below.
   }
 }

@@ -79,10 +79,11 @@ Values parse_values(const std::string& input, const std::string& name) {
   if (name == "real") return Values::real;
   if (name == "positive") return Values::positive;
   if (name == "index") return Values::index;
+  if (name == "length") return Values::length;
   if (name == "angle") return Values::angle;
   throw Error(ErrorCode::invalid_argument,
               "input '" + input + "': values is '" + name +
-                  "'; it must be \"real\", \"positive\", \"index\" or \"angle\"");
+                  "'; it must be \"real\", \"positive\", \"index\", \"length\" or \"angle\"");
 }
 
 const char* print_values(Values values) {
@@ -93,6 +94,8 @@ const char* print_values(Values values) {
       return "positive";
     case Values::index:
       return "index";
+    case Values::length:
+      return "length";
     case Values::angle:
       return "angle";
   }
@@ -101,13 +104,14 @@ const char* print_values(Values values) {
 
 Input make_input(std::string name, const std::vector<Extent>& shape,
                  const std::optional<std::string>& dtype, const std::string& values,
-                 std::string index_axis, bool parameter) {
+                 std::string index_axis, bool parameter, std::optional<std::int64_t> padding) {
   Input input;
   for (const Extent& extent : shape) input.shape.push_back(parse_extent(name, extent));
   if (dtype) input.dtype = dtype_named(*dtype);
   input.values = parse_values(name, values);
   input.index_axis = std::move(index_axis);
   input.parameter = parameter;
+  input.padding = padding;
   input.name = std::move(name);
   return input;
 }
@@ -133,7 +137,8 @@ void bind_parts(py::module_& module) {
                     "One input of a problem. An extent of its shape is an axis (\"rows\"), a "
                     "number (64) or a multiple of an axis (\"2*half\").")
       .def(py::init(&make_input), py::arg("name"), py::arg("shape"), py::arg("dtype") = py::none(),
-           py::arg("values") = "real", py::arg("index_axis") = "", py::arg("parameter") = false)
+           py::arg("values") = "real", py::arg("index_axis") = "", py::arg("parameter") = false,
+           py::arg("padding") = py::none())
       .def_readonly("name", &Input::name)
       .def_property_readonly("shape", [](const Input& input) { return print_extents(input.shape); })
       .def_property_readonly(
@@ -145,7 +150,11 @@ void bind_parts(py::module_& module) {
           "None for the dtype of the case.")
       .def_property_readonly("values",
                              [](const Input& input) { return print_values(input.values); })
-      .def_readonly("index_axis", &Input::index_axis)
+      .def_readonly("index_axis", &Input::index_axis,
+                    "The axis that bounds indices (its extent is none of them) and lengths (which "
+                    "reach it).")
+      .def_readonly("padding", &Input::padding,
+                    "What stands in some places in the place of an index, or None.")
       .def_readonly("parameter", &Input::parameter, "A weight: not drawn from the families.")
       .def("__repr__", [](const Input& input) { return "<ouroboros.Input '" + input.name + "'>"; });
 

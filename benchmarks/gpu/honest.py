@@ -91,8 +91,8 @@ def inputs_of(problem: Any, shape: tuple[int, int], dtype: torch.dtype, seed: in
     made = []
     for one in problem.inputs:
         sizes = [extent_of(extent, values) for extent in one.shape]
-        if one.values == "index":
-            high = values[one.index_axis]
+        if one.values in ("index", "length"):
+            high = values[one.index_axis] + (one.values == "length")
             kind = getattr(torch, one.dtype or "int64")
             made.append(torch.randint(0, high, sizes, generator=generator).to(kind))
         else:

@@ -49,6 +49,7 @@ enum class Values : std::uint8_t {
   real,      ///< Drawn from the value families of the sweep.
   positive,  ///< As `real`, but the absolute value plus a little: for variances and scales.
   index,     ///< Integers in [0, extent of `index_axis`).
+  length,    ///< Integers in [0, extent of `index_axis`], as many as count along it.
   angle,     ///< Cosines and sines come in pairs elsewhere; here plain values in [-1, 1].
 };
 
@@ -58,8 +59,11 @@ struct Input {
   std::vector<Dim> shape = {};
   std::optional<DType> dtype = {};  ///< Empty: the dtype of the case.
   Values values = Values::real;
-  std::string index_axis = {};  ///< For `Values::index`: the axis whose extent bounds the indices.
-  bool parameter = false;       ///< A weight: drawn near one or zero-mean, not from the families.
+  std::string index_axis = {};  ///< For indices and lengths: the axis whose extent bounds them.
+  /// For indices: what stands in some places in the place of one, as -1 or -100 where a loss or a
+  /// table of blocks has none.
+  std::optional<std::int64_t> padding = {};
+  bool parameter = false;  ///< A weight: drawn near one or zero-mean, not from the families.
 };
 
 /// Whether GPU candidates may launch kernels of libraries beside their own.

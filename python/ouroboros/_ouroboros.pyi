@@ -185,6 +185,7 @@ class Input:
         values: str = "real",
         index_axis: str = "",
         parameter: bool = False,
+        padding: typing.SupportsInt | typing.SupportsIndex | None = None,
     ) -> None: ...
     def __repr__(self) -> str: ...
     @property
@@ -193,9 +194,17 @@ class Input:
         None for the dtype of the case.
         """
     @property
-    def index_axis(self) -> str: ...
+    def index_axis(self) -> str:
+        """
+        The axis that bounds indices (its extent is none of them) and lengths (which reach it).
+        """
     @property
     def name(self) -> str: ...
+    @property
+    def padding(self) -> int | None:
+        """
+        What stands in some places in the place of an index, or None.
+        """
     @property
     def parameter(self) -> bool:
         """

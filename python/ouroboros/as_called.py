@@ -275,6 +275,13 @@ def _extent(extent: str | int, sizes: Mapping[str, int]) -> int:
     return int(scale) * sizes[axis] if star else sizes[extent]
 
 
+def _bound(one: Input, sizes: Mapping[str, int]) -> int | None:
+    """The first number that is no index or length any more."""
+    if not one.index_axis:
+        return None
+    return sizes[one.index_axis] + (one.values == "length")
+
+
 def _document(
     problem: Problem, cell: TimedCell, sent: Mapping[str, str], seed: int
 ) -> dict[str, Any]:
@@ -283,10 +290,7 @@ def _document(
         "problem": dict(sent),
         "baselines": [one.name for one in cell.baselines if one.name in ARMS],
         "seed": seed,
-        "inputs": [
-            {"values": one.values, "bound": sizes[one.index_axis] if one.index_axis else None}
-            for one in problem.inputs
-        ],
+        "inputs": [{"values": one.values, "bound": _bound(one, sizes)} for one in problem.inputs],
     }
 
 

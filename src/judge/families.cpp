@@ -186,8 +186,20 @@ struct RowShaper {
     }
     const auto count = numbers.size();
     const auto place = choice + 1;
-    for (std::uint64_t i = 0; i < scattered_numbers; ++i) {
-      numbers[random::below(place, i, count)] *= 64.0;
+    const auto strides = random::bits(place, scattered_numbers + 3);
+    if (strides % 2 == 0) {
+      for (std::uint64_t i = 0; i < scattered_numbers; ++i) {
+        numbers[random::below(place, i, count)] *= 64.0;
+      }
+    } else {
+      // One way, and a power of two apart: who keeps a few numbers of each lane keeps few of them.
+      const auto stride = std::uint64_t{32} << (strides >> 1) % 6;
+      const auto at = random::below(place, 0, count);
+      const double sign = (strides >> 8) % 2 == 0 ? 64.0 : -64.0;
+      for (std::uint64_t i = 0; i < 2 * scattered_numbers; ++i) {
+        double& v = numbers[(at + i * stride) % count];
+        v = sign * (1.0 + std::fabs(v));
+      }
     }
     const auto near = random::below(place, scattered_numbers, std::min<std::uint64_t>(tail, count));
     const std::array<std::size_t, 4> places = {count - 1 - near, count - 1 - near, near,
@@ -247,10 +259,13 @@ struct RowShaper {
       // `x64` few of a row are more than zero. Products of two such inputs spread as `x8` does.
       scale(3.0 + random::uniform(level, 0));
     } else if (family == "large_mean") {
-      // Half of the rows far below zero: a maximum that starts at zero would stay there.
+      // Half of the rows far below zero: a maximum that starts at zero would stay there. A quarter
+      // far above from some place on: what the first ones are like says nothing of the others.
       const double mean = std::ldexp(1.0, power.mean);
-      each_row(1, [mean](auto row, std::size_t n) {
-        for (double& v : row) v += other_half(n) ? -mean : mean;
+      each_row(1, [&](auto row, std::size_t n) {
+        const bool steps = !other_half(n) && other_half(n / 2);
+        const std::size_t from = steps ? random::below(choice, n, row.size()) : 0;
+        for (double& v : row.subspan(from)) v += other_half(n) ? -mean : mean;
       });
     } else if (family == "far_below") {
       // As masks leave whole rows: a maximum that starts at -1e4, or at the least number of
@@ -561,14 +576,26 @@ void fill_parameter(const CaseSpec& spec, std::size_t input, std::vector<double>
     std::fill_n(out.begin(), looked_at, idle);
     std::fill_n(out.end() - looked_at, looked_at, idle);
     out[out.size() / 2] = idle;
+    // All others too, but for one, in half of these: who looks elsewhere sees no more.
+    if (random::bits(stream(spec, input, levels), 1) % 2 == 0) {
+      const auto other = looked_at + random::below(sign, out.size(), out.size() - 2 * looked_at);
+      const double kept = out[other];
+      std::ranges::fill(out, idle);
+      out[other] = kept;
+    }
   }
 }
 
-/// One more than the largest index.
+bool points(const Input& input) noexcept {
+  return input.values == Values::index || input.values == Values::length;
+}
+
+/// The first number that is none any more.
 std::uint64_t index_bound(const Problem& problem, const CaseSpec& spec, std::size_t input) {
-  const auto& axis = problem.inputs[input].index_axis;
+  const auto& one = problem.inputs[input];
+  const auto extent = one.index_axis.empty() ? 1 : value_of(one.index_axis, problem, spec.axes);
   return static_cast<std::uint64_t>(
-      axis.empty() ? 1 : std::max<std::int64_t>(1, value_of(axis, problem, spec.axes)));
+      one.values == Values::length ? extent + 1 : std::max<std::int64_t>(1, extent));
 }
 
 /// Indices as sequences have them, row by row: 0, 1, 2 and again from some place on, as positions
@@ -608,6 +635,22 @@ void fill_marks(const CaseSpec& spec, std::size_t input, std::int64_t least, std
   }
 }
 
+/// What stands for no index: at the end of some rows, as sequences of several lengths have it, and
+/// in one place of eight of the others. One index is left, since a mean over none is none.
+void fill_padding(const CaseSpec& spec, std::size_t input, std::size_t cols, std::int64_t padding,
+                  std::vector<std::int64_t>& out) {
+  if (spec.family == "equal" || out.empty()) return;
+  const auto choice = random::key(stream(spec, input, choices), 2);
+  const auto left = random::below(choice, 0, out.size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto row = i / cols;
+    const bool at_the_end = random::bits(stream(spec, input, levels), row) % 2 != 0;
+    const bool none = at_the_end ? i % cols > random::below(stream(spec, input, kinds), row, cols)
+                                 : random::bits(choice, 1 + i) % 8 == 0;
+    if (none && i != left) out[i] = padding;
+  }
+}
+
 std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& spec,
                                        std::size_t input, std::size_t cols, std::size_t count) {
   const auto bound = index_bound(problem, spec, input);
@@ -616,7 +659,11 @@ std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& s
   for (std::size_t i = 0; i < count; ++i) {
     out[i] = static_cast<std::int64_t>(random::below(key, i, bound));
   }
-  if (spec.family == "normal") return out;  // Which a GPU draws as well.
+  const auto& padding = problem.inputs[input].padding;
+  if (spec.family == "normal") {  // Which a GPU draws as well, where nothing is padded.
+    if (padding) fill_padding(spec, input, cols, *padding, out);
+    return out;
+  }
   if (spec.family == "patchwork" || spec.family == "uniform") {
     fill_sequences(out, cols, bound, stream(spec, input, choices));
   }
@@ -631,6 +678,7 @@ std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& s
   } else if (spec.family == "mixed") {
     for (std::size_t i = 1; i < count; i += 2) out[i] = out[i - 1];
   }
+  if (padding) fill_padding(spec, input, cols, *padding, out);
   return out;
 }
 
@@ -787,7 +835,7 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     if (input.values == Values::angle && spec.family == "normal") {
       return random::fill_uniform(key, into);
     }
-    if (input.values == Values::index && spec.family == "normal") {
+    if (points(input) && !input.padding && spec.family == "normal") {
       return random::fill_below(key, index_bound(problem, spec, index), into);
     }
     // All others are small, or drawn once a cell: they are made here and brought there.
@@ -796,7 +844,7 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     into.copy_(here);
     return;
   }
-  if (input.values == Values::index) {
+  if (points(input)) {
     store(index_values(problem, spec, index, layout_of(into).cols, count), dtype, into);
     return;
   }

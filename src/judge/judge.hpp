@@ -46,6 +46,7 @@ struct Ranks {
   bool first = false;  ///< Of numbers that are the same to the bit, the first is the answer.
   at::Tensor slack = {};  ///< Numbers are equal that differ by as much as one of them has here,
   double least = 0.0;     ///< and all that are smaller than this.
+  at::Tensor exact = {};  ///< As they were before float32 made more of them the same.
 };
 
 /// Whether an output of a case has only numbers that are copied or chosen from the inputs.
@@ -176,6 +177,8 @@ struct Inside {
   std::optional<at::ScalarType> factors;
   /// With differences those probabilities move, each for itself, that only add up to one.
   bool probabilities = false;
+  /// Of so many bits are the results of products of matrices, if of any number: close ones tie.
+  int bits_of_products = 0;
   std::uint64_t seed = 0;  ///< Of what moves.
   /// Real numbers that are put in an order that PyTorch leaves open (`topk`, `sort`, ...) are
   /// larger by up to so much, relative, the higher their index is; smaller where it is negative.

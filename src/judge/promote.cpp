@@ -1,5 +1,6 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/core/Reduction.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/ivalue.h>
@@ -7,6 +8,7 @@
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/linspace.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -14,6 +16,7 @@
 #include <torch/library.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -109,6 +112,14 @@ std::string_view plain_name(const c10::FunctionSchema& schema) {
 bool multiplies_matrices(std::string_view name) {
   return is_one_of(name, {"mm", "bmm", "matmul", "linear", "addmm", "baddbmm", "einsum", "mv",
                           "tensordot", "inner", "conv1d", "conv2d", "conv3d", "convolution"});
+}
+
+/// The nearest number of so many bits.
+at::Tensor of_few_bits(const at::Tensor& tensor, int bits) {
+  if (tensor.scalar_type() != at::kDouble) return tensor;
+  const auto split = tensor * (std::ldexp(1.0, std::numeric_limits<double>::digits - bits) + 1.0);
+  const auto rounded = split - (split - tensor);
+  return at::where(at::isfinite(split), rounded, tensor);
 }
 
 at::Tensor as_factor(const at::Tensor& tensor) {
@@ -210,6 +221,7 @@ void note_ranks(const at::Tensor& numbers, const c10::IValue& result, std::int64
   auto places = result.toTensor();
   if (places.dim() < numbers.dim()) places = places.unsqueeze(dim);
   inside.ranks->push_back({as_compared(numbers), places, dim, given, first});
+  inside.ranks->back().exact = numbers;
 }
 
 /// Breaks ties by their place along any dimension. Of numbers that were `given` none but those that
@@ -236,7 +248,9 @@ void break_ties(c10::IValue& value, bool given) {
 
 /// Of the result of an operator, how large the numbers are that it is the difference of; empty for
 /// one that is no such difference.
-std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::IValue& argument) {
+std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::FunctionSchema& schema,
+                                        const torch::jit::Stack& stack) {
+  const auto& argument = stack[stack.size() - schema.arguments().size()];
   if (inside.step == 0.0 || !argument.isTensor()) return std::nullopt;
   const auto& x = argument.toTensor();
   if (is_one_of(name, {"gelu", "mish"})) return x.abs();
@@ -244,6 +258,13 @@ std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::IValue
                        "erf", "erfc", "sinh", "asinh", "atanh", "logit", "logaddexp", "logaddexp2",
                        "logcumsumexp", "ndtr"})) {
     return at::ones_like(x);
+  }
+  if (is_one_of(name, {"binary_cross_entropy_with_logits", "soft_margin_loss"})) {
+    const auto* reduction = judge::argument("reduction", schema, stack);
+    const auto how = reduction != nullptr && reduction->isInt() ? reduction->toInt() : 0;
+    if (how == at::Reduction::None) return at::ones_like(x);
+    const double some = std::sqrt(static_cast<double>(x.numel()));
+    return at::scalar_tensor(how == at::Reduction::Sum ? some : 1.0 / some, x.options());
   }
   return std::nullopt;
 }
@@ -462,7 +483,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     dim = ordered_along(schema, *stack, ordered.dim());
     if (open && inside.ties != 0.0) break_ties((*stack)[begin], chosen.has_value());
   }
-  auto size = arguments.empty() ? std::nullopt : size_of_terms(name, (*stack)[begin]);
+  auto size = arguments.empty() ? std::nullopt : size_of_terms(name, schema, *stack);
   if (!size && inside.step != 0.0) size = size_of_complement(name, schema, *stack);
   const bool follows =
       inside.of_differences != 0.0 && derived.any(std::span(*stack).subspan(begin));
@@ -490,6 +511,11 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     if (open && inside.ties != 0.0 && returned == 2) put_in_order(ordered, dim, *stack);
   }
   if (inside.largest_product != nullptr && multiplies_matrices(name)) note_product(stack->back());
+  if (inside.bits_of_products > 0 && multiplies_matrices(name)) {
+    change_tensors(stack->back(), [](const at::Tensor& product) {
+      return of_few_bits(product, inside.bits_of_products);
+    });
+  }
   if (size && returned == 1 && stack->back().isTensor()) {
     move_result(stack->back().toTensor(), *size);
   }

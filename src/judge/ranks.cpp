@@ -80,7 +80,8 @@ at::Tensor without_ties(const at::Tensor& got, const Ranks& ranks) {
                    .logical_and_(given.le(last))
                    .logical_and_(repeats(given, ranks.dim).logical_not());
   if (ranks.first) {
-    const auto same = ranks.numbers.eq(here.values).to(at::kInt);
+    const auto chosen = ranks.exact.gather(ranks.dim, given.clamp(0, last));
+    const auto same = ranks.exact.eq(chosen).to(at::kInt);
     right.logical_and_(same.argmax(ranks.dim, /*keepdim=*/true).eq(given));
   }
   return at::where(right, ranks.places, given).to(got.scalar_type()).view(got.sizes());

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -110,20 +112,33 @@ class Checker {
           fail(fmt::format("{}: shape has the unknown axis '{}'", field, dim.axis));
         }
       }
-      if (input.values == Values::index) indices(input, field);
+      if (input.values == Values::index || input.values == Values::length) {
+        indices(input, field);
+      } else if (input.padding) {
+        fail(fmt::format("{}: padding is for indices alone", field));
+      }
     }
   }
 
   void indices(const Input& input, const std::string& field) const {
     if (input.dtype != DType::int32 && input.dtype != DType::int64) {
-      fail(fmt::format("{}: indices need the dtype int32 or int64", field));
+      fail(fmt::format("{}: indices and lengths need the dtype int32 or int64", field));
     }
     const Axis* axis = find_axis(input.index_axis);
     if (axis == nullptr) {
       fail(fmt::format("{}: index_axis is the unknown axis '{}'", field, input.index_axis));
     }
+    if (input.values == Values::length) {
+      if (input.padding) fail(fmt::format("{}: padding is for indices alone", field));
+      return;
+    }
     if (axis->fixed.value_or(axis->minimum) < 1) {
       fail(fmt::format("{}: index_axis '{}' may be 0, which leaves no index", field, axis->name));
+    }
+    using Short = std::numeric_limits<std::int32_t>;
+    if (input.padding && input.dtype == DType::int32 &&
+        (*input.padding < Short::min() || *input.padding > Short::max())) {
+      fail(fmt::format("{}: padding {} is no int32", field, *input.padding));
     }
   }
 

@@ -2,11 +2,13 @@
 // exponentials, differences, and functions of a product.
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/binary_cross_entropy_with_logits.h>
 #include <ATen/ops/conv1d.h>
 #include <ATen/ops/cos.h>
 #include <ATen/ops/erf.h>
 #include <ATen/ops/erfc.h>
 #include <ATen/ops/exp.h>
+#include <ATen/ops/full_like.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/ones.h>
@@ -211,4 +213,32 @@ TEST_CASE("a function of a convolution has no more room than by itself", "[judge
   const auto plain = at::conv1d(one.inputs[0].unsqueeze(1), one.inputs[1]);
   CHECK(status_of(problem, one, plain_gelu(plain)) == "passed");
   CHECK(status_of(problem, one, rough_gelu(plain)) == "failed");
+}
+
+TEST_CASE("a loss of logits may be made of log(1 + exp(-|x|))", "[judge]") {
+  // Of confident answers little is left of it.
+  for (const auto reduction : {at::Reduction::None, at::Reduction::Mean, at::Reduction::Sum}) {
+    const auto problem = problem_of([&](const Tensors& in) {
+      const auto target = at::full_like(in[0], 1.0);
+      const auto loss = at::binary_cross_entropy_with_logits(
+          in[0].to(at::kFloat), target.to(at::kFloat), {}, {}, reduction);
+      return Tensors{(reduction == at::Reduction::None ? loss.mean(-1) : loss).to(in[0].dtype())};
+    });
+    bool small = false;
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+      const auto one = judge::realise(
+          problem, {0, DType::bfloat16, {{"rows", 50}, {"cols", 160}}, "common_mean", seed});
+      const auto x = one.inputs[0].to(at::kFloat);
+      const auto each = (-x).clamp_min(0.0) + (1.0F + (-x.abs()).exp()).log();
+      const auto made = reduction == at::Reduction::None  ? each.mean(-1)
+                        : reduction == at::Reduction::Sum ? each.sum()
+                                                          : each.mean();
+      small |= one.oracle[0].max().item<double>() < 0x1p-18;
+      INFO("seed " << seed << ", reduction " << reduction);
+      CHECK(judge::compare(problem, one, {made.to(at::kBFloat16)}).status == "passed");
+      const auto more = made.mul(1.05F).add(0.01F).to(at::kBFloat16);
+      CHECK(judge::compare(problem, one, {more}).status == "failed");
+    }
+    CHECK((small || reduction == at::Reduction::Sum));  // Of which thousands are not so small.
+  }
 }

@@ -1,10 +1,12 @@
 #include <ATen/ops/amax.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/exp2.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -109,5 +111,23 @@ TEST_CASE("tiles of keys that lie far below the maximum so far may not be skippe
     CHECK(verdict("sink", false) == "passed");
     CHECK(verdict("sink", true) == "failed");
     CHECK(verdict("normal", true) == "passed");  // None of its tiles is that far below.
+  }
+}
+
+TEST_CASE("scores that float32 cannot tell apart may be taken for equal", "[judge]") {
+  // Many keys share the place of their large number with the query: products near 2^29.
+  const auto problem = attention();
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    const judge::CaseSpec spec{
+        0, DType::float32, {{"heads", 24}, {"queries", 48}, {"keys", 48}}, "spike", seed};
+    const auto one = judge::realise(problem, spec);
+    const auto& in = one.inputs;
+    // To base 2, which rounds once more.
+    const auto scores =
+        at::matmul(in[0], in[1].mT()) * static_cast<float>(M_LOG2E / std::sqrt(32.0));
+    const auto weights = (scores - scores.amax(-1, true)).exp2();
+    const auto made = at::matmul(weights / weights.sum(-1, true), in[2]);
+    INFO("seed " << seed);
+    CHECK(judge::compare(problem, one, {made}).status == "passed");
   }
 }

@@ -319,6 +319,19 @@ TEST_CASE("check names the field that cannot work") {
     problem.inputs[0].values = Values::index, problem.inputs[0].dtype = DType::int64;
     problem.inputs[0].index_axis = "rows", wanted = "may be 0";
   }
+  SECTION("padding of what is no index") {
+    problem.inputs[0].padding = -1, wanted = "padding is for indices";
+  }
+  SECTION("padding of lengths") {
+    problem.inputs[0].values = Values::length, problem.inputs[0].dtype = DType::int64;
+    problem.inputs[0].index_axis = "cols", problem.inputs[0].padding = -1;
+    wanted = "padding is for indices";
+  }
+  SECTION("padding beyond the dtype") {
+    problem.inputs[0].values = Values::index, problem.inputs[0].dtype = DType::int32;
+    problem.inputs[0].index_axis = "cols", problem.inputs[0].padding = std::int64_t{1} << 31;
+    wanted = "is no int32";
+  }
   SECTION("a second eager") {
     problem.baselines = {{"eager", [](const Tensors&, const Tensors&) { return [] {}; }}};
     wanted = "baselines[0]";

@@ -391,11 +391,14 @@ def test_the_request_has_shapes_dtypes_and_the_problem() -> None:
 def test_indices_are_bounded_by_their_axis() -> None:
     cell = verdict().timing.cells[0].model_copy(update={"axes": {"rows": 8, "classes": 5}})
     problem = problems.from_callable(
-        lambda x, at: x.gather(-1, at.unsqueeze(-1)),
+        lambda x, at, n: x.gather(-1, at.unsqueeze(-1)) * n.unsqueeze(-1),
         inputs={
             "x": "rows 2*classes",
             "at": ouroboros.Input(
                 "at", ["rows"], dtype="int64", values="index", index_axis="classes"
+            ),
+            "n": ouroboros.Input(
+                "n", ["rows"], dtype="int64", values="length", index_axis="classes"
             ),
         },
     )
@@ -403,10 +406,12 @@ def test_indices_are_bounded_by_their_axis() -> None:
     assert document["inputs"] == [
         {"values": "real", "bound": None},
         {"values": "index", "bound": 5},
+        {"values": "length", "bound": 6},
     ]
     assert client._signature(problem, cell) == [
         ("x", "float32", [8, 10]),
         ("at", "int64", [8]),
+        ("n", "int64", [8]),
     ]
 
 

@@ -220,6 +220,49 @@ def test_a_problem_gives_back_what_it_was_made_of() -> None:
     assert "run_float64(const double* x" in problem.prototypes()
 
 
+def test_padding_among_indices_and_lengths_to_the_whole_extent_are_met() -> None:
+    def masked_loss(x: torch.Tensor, targets: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
+        cross_entropy = torch.nn.functional.cross_entropy
+        loss = cross_entropy(x.float(), targets, reduction="none", ignore_index=-100)
+        counted = torch.arange(x.shape[1], device=x.device) < n[:, None]
+        return loss + torch.where(counted, x, 0).sum(-1)
+
+    problem = ouroboros.problems.from_callable(
+        masked_loss,
+        inputs={
+            "x": "rows cols",
+            "targets": ouroboros.Input(
+                "targets", ["rows"], "int64", values="index", index_axis="cols", padding=-100
+            ),
+            "n": ouroboros.Input("n", ["rows"], "int32", values="length", index_axis="cols"),
+        },
+    )
+    assert [one.padding for one in problem.inputs] == [None, -100, None]
+    right = """
+#include <cmath>
+#include <cstdint>
+extern "C" void run_float32(const float* x, const int64_t* targets, const int32_t* n, float* out,
+                            int64_t rows, int64_t cols) {
+  for (int64_t r = 0; r < rows; ++r, x += cols) {
+    float top = x[0], sum = 0, counted = 0;
+    for (int64_t i = 1; i < cols; ++i) top = std::fmax(top, x[i]);
+    for (int64_t i = 0; i < cols; ++i) sum += std::exp(x[i] - top);
+    for (int64_t i = 0; i < n[r]; ++i) counted += x[i];
+    const bool none = targets[r] < 0;
+    out[r] = counted + (none ? 0.0f : std::log(sum) + top - x[targets[r]]);
+  }
+}
+"""
+    referee = ouroboros.Referee(until="sweep", seed=11)
+    assert referee.judge(problem, right).status.value == "ok"
+    unpadded = right.replace("none ? 0.0f : ", "").replace(
+        "x[targets[r]]", "x[none ? 0 : targets[r]]"
+    )
+    assert referee.judge(problem, unpadded).status.value == "incorrect"
+    short = right.replace("i < n[r]", "i < (n[r] < cols ? n[r] : cols - 1)")
+    assert referee.judge(problem, short).status.value == "incorrect"
+
+
 def test_a_policy_for_libraries_is_one_of_three() -> None:
     assert ouroboros.problems.get("softmax").library_kernels == "forbid"
     with pytest.raises(ouroboros.InvalidArgumentError, match="use forbid, allow or report"):

@@ -279,6 +279,7 @@ def _input(name: str, spec: str | Sequence[str | int] | Input, weight: bool) -> 
             values=spec.values,
             index_axis=spec.index_axis,
             parameter=weight or spec.parameter,
+            padding=spec.padding,
         )
     if isinstance(spec, str):
         spec = spec.replace(",", " ").split()

@@ -24,7 +24,14 @@ from typing import Any
 
 import cloudpickle
 
-from ouroboros._ouroboros import CancelledError, OuroborosError, Problem, Tracer, trimmed_interval
+from ouroboros._ouroboros import (
+    CancelledError,
+    Input,
+    OuroborosError,
+    Problem,
+    Tracer,
+    trimmed_interval,
+)
 from ouroboros.language import DEVICE_LANGUAGES
 from ouroboros.trace.baseline_client import problem_document
 from ouroboros.verdict import (
@@ -279,7 +286,8 @@ def _bound(one: Input, sizes: Mapping[str, int]) -> int | None:
     """The first number that is no index or length any more."""
     if not one.index_axis:
         return None
-    return sizes[one.index_axis] + (one.values == "length")
+    extent = sizes[one.index_axis]
+    return extent + 1 if one.values == "length" else extent
 
 
 def _document(

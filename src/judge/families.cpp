@@ -193,7 +193,7 @@ struct RowShaper {
       }
     } else {
       // One way, and a power of two apart: who keeps a few numbers of each lane keeps few of them.
-      const auto stride = std::uint64_t{32} << (strides >> 1) % 6;
+      const auto stride = std::clamp<std::size_t>(std::bit_floor(layout.cols / 16), 32, 1024);
       const auto at = random::below(place, 0, count);
       const double sign = (strides >> 8) % 2 == 0 ? 64.0 : -64.0;
       for (std::uint64_t i = 0; i < 2 * scattered_numbers; ++i) {

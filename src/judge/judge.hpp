@@ -177,7 +177,8 @@ struct Inside {
   std::optional<at::ScalarType> factors;
   /// With differences those probabilities move, each for itself, that only add up to one.
   bool probabilities = false;
-  /// Of so many bits are the results of products of matrices, if of any number: close ones tie.
+  /// Of so many bits are products of matrices, and sums such as what a bias makes of them: close
+  /// ones tie. 0: of all that they have.
   int bits_of_products = 0;
   std::uint64_t seed = 0;  ///< Of what moves.
   /// Real numbers that are put in an order that PyTorch leaves open (`topk`, `sort`, ...) are

@@ -511,7 +511,8 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     if (open && inside.ties != 0.0 && returned == 2) put_in_order(ordered, dim, *stack);
   }
   if (inside.largest_product != nullptr && multiplies_matrices(name)) note_product(stack->back());
-  if (inside.bits_of_products > 0 && multiplies_matrices(name)) {
+  if (inside.bits_of_products > 0 &&
+      (multiplies_matrices(name) || is_one_of(name, {"add", "sub", "rsub"}))) {
     change_tensors(stack->back(), [](const at::Tensor& product) {
       return of_few_bits(product, inside.bits_of_products);
     });

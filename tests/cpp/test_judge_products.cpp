@@ -1,9 +1,11 @@
 #include <ATen/ops/amax.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/exp2.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/maximum.h>
+#include <ATen/ops/pow.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/sum.h>
@@ -18,6 +20,7 @@
 #include "catch.hpp"
 #include "judge/families.hpp"
 #include "judge/judge.hpp"
+#include "judge/random.hpp"
 #include "judge_problems.hpp"
 
 using namespace ouroboros;
@@ -115,19 +118,37 @@ TEST_CASE("tiles of keys that lie far below the maximum so far may not be skippe
 }
 
 TEST_CASE("scores that float32 cannot tell apart may be taken for equal", "[judge]") {
-  // Many keys share the place of their large number with the query: products near 2^29.
-  const auto problem = attention();
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
-    const judge::CaseSpec spec{
-        0, DType::float32, {{"heads", 24}, {"queries", 48}, {"keys", 48}}, "spike", seed};
-    const auto one = judge::realise(problem, spec);
-    const auto& in = one.inputs;
+  // softmax(q k^T / sqrt 32 - distance / 2^(1 + head)) v, causal
+  const auto biased = [](const Tensors& in, double unit) {
+    const auto at = at::arange(in[0].size(2), in[0].options());
+    const auto gap = at.unsqueeze(1) - at.unsqueeze(0);
+    const auto slopes = at::pow(2.0, -at::arange(1, 9, in[0].options())).view({8, 1, 1});
+    const auto scores = at::matmul(in[0], in[1].mT()) * (unit / std::sqrt(32.0));
+    return (scores - slopes * unit * gap)
+        .masked_fill(gap < 0, -std::numeric_limits<double>::infinity());
+  };
+  auto problem = ouroboros_test::problem_of([&](const Tensors& in) {
+    return Tensors{at::matmul(at::softmax(biased(in, 1.0), -1), in[2])};
+  });
+  problem.axes = {Axis{"batch"}, Axis{"length"}};
+  problem.inputs.clear();
+  for (const char* name : {"q", "k", "v"}) {
+    problem.inputs.emplace_back();
+    problem.inputs.back().name = name;
+    problem.inputs.back().shape = {{1, "batch"}, {8, ""}, {1, "length"}, {32, ""}};
+  }
+  // The last seed has keys that share the place of their large number with a query: products near
+  // 2^29, of which four are equal where one is the largest by seven.
+  for (const std::uint64_t seed :
+       {std::uint64_t{1}, std::uint64_t{2}, judge::random::key(43, 36)}) {
+    const auto one =
+        judge::realise(problem, {0, DType::float32, {{"batch", 3}, {"length", 64}}, "spike", seed});
     // To base 2, which rounds once more.
-    const auto scores =
-        at::matmul(in[0], in[1].mT()) * static_cast<float>(M_LOG2E / std::sqrt(32.0));
+    const auto scores = biased(one.inputs, M_LOG2E);
     const auto weights = (scores - scores.amax(-1, true)).exp2();
-    const auto made = at::matmul(weights / weights.sum(-1, true), in[2]);
+    const auto made = at::matmul(weights / weights.sum(-1, true), one.inputs[2]);
     INFO("seed " << seed);
     CHECK(judge::compare(problem, one, {made}).status == "passed");
+    CHECK(judge::compare(problem, one, {made * 2.0F}).status == "failed");
   }
 }

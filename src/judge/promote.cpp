@@ -114,7 +114,8 @@ bool multiplies_matrices(std::string_view name) {
                           "tensordot", "inner", "conv1d", "conv2d", "conv3d", "convolution"});
 }
 
-/// The nearest number of so many bits.
+/// The nearest number of so many bits, by Veltkamp's splitting (Dekker, "A floating-point technique
+/// for extending the available precision", 1971).
 at::Tensor of_few_bits(const at::Tensor& tensor, int bits) {
   if (tensor.scalar_type() != at::kDouble) return tensor;
   const auto split = tensor * (std::ldexp(1.0, std::numeric_limits<double>::digits - bits) + 1.0);

@@ -60,7 +60,7 @@ struct Input {
   std::optional<DType> dtype = {};  ///< Empty: the dtype of the case.
   Values values = Values::real;
   std::string index_axis = {};  ///< For indices and lengths: the axis whose extent bounds them.
-  bool parameter = false;  ///< A weight: drawn near one or zero-mean, not from the families.
+  bool parameter = false;       ///< A weight: drawn near one or zero-mean, not from the families.
   /// For indices: what stands in some places in the place of one, as -1 or -100 where a loss or a
   /// table of blocks has none.
   std::optional<std::int64_t> padding = {};

@@ -317,6 +317,9 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
     // Rows of a patchwork have it seldom, and short ones are looked at in full.
     add(dtype, patchworks[patchworks.size() / 2], "odd_sign");
     if (has_twins(problem)) add(dtype, patchworks.front(), "twins");
+    if (std::ranges::any_of(problem.inputs, &Input::parameter)) {
+      add(dtype, patchworks.front(), "idle");
+    }
     add(dtype, wild[1 + turn % 2], "normal");
     add(dtype, wild.back(), "scattered");
     for (const auto& axes : others) add(dtype, axes, "normal");

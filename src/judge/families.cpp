@@ -224,7 +224,7 @@ struct RowShaper {
     const auto scale = [&](double factor) {
       each([factor](double& v, std::size_t) { v *= factor; });
     };
-    if (family == "normal") {
+    if (family == "normal" || family == "idle") {  // Which is about weights.
       return;
     }
     if (family == "uniform") {
@@ -259,13 +259,10 @@ struct RowShaper {
       // `x64` few of a row are more than zero. Products of two such inputs spread as `x8` does.
       scale(3.0 + random::uniform(level, 0));
     } else if (family == "large_mean") {
-      // Half of the rows far below zero: a maximum that starts at zero would stay there. A quarter
-      // far above from some place on: what the first ones are like says nothing of the others.
+      // Half of the rows far below zero: a maximum that starts at zero would stay there.
       const double mean = std::ldexp(1.0, power.mean);
-      each_row(1, [&](auto row, std::size_t n) {
-        const bool steps = !other_half(n) && other_half(n / 2);
-        const std::size_t from = steps ? random::below(choice, n, row.size()) : 0;
-        for (double& v : row.subspan(from)) v += other_half(n) ? -mean : mean;
+      each_row(1, [mean](auto row, std::size_t n) {
+        for (double& v : row) v += other_half(n) ? -mean : mean;
       });
     } else if (family == "far_below") {
       // As masks leave whole rows: a maximum that starts at -1e4, or at the least number of
@@ -576,14 +573,15 @@ void fill_parameter(const CaseSpec& spec, std::size_t input, std::vector<double>
     std::fill_n(out.begin(), looked_at, idle);
     std::fill_n(out.end() - looked_at, looked_at, idle);
     out[out.size() / 2] = idle;
-    // All others too, but for one, in half of these: who looks elsewhere sees no more.
-    if (random::bits(stream(spec, input, levels), 1) % 2 == 0) {
-      const auto other = looked_at + random::below(sign, out.size(), out.size() - 2 * looked_at);
-      const double kept = out[other];
-      std::ranges::fill(out, idle);
-      out[other] = kept;
-    }
   }
+}
+
+/// But for one number they do nothing, as layers begin: the first weight of ones, others of zeros.
+void fill_idle(const Problem& problem, const CaseSpec& spec, std::size_t input,
+               std::vector<double>& out) {
+  const auto first = std::ranges::find_if(problem.inputs, &Input::parameter);
+  std::ranges::fill(out, &*first == &problem.inputs[input] ? 1.0 : 0.0);
+  out[random::below(stream(spec, input, choices), 0, out.size())] = -1.25;
 }
 
 bool points(const Input& input) noexcept {
@@ -860,7 +858,11 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
   if (input.values == Values::angle) {
     fill_angles(spec, index, layout_of(into).cols, numbers);
   } else if (input.parameter) {
-    fill_parameter(spec, index, numbers);
+    if (spec.family == "idle") {
+      fill_idle(problem, spec, index, numbers);
+    } else {
+      fill_parameter(spec, index, numbers);
+    }
   } else {
     numbers = real_values(problem, spec, index, dtype, patched(spec, into), count);
     if (shrink != 0) {

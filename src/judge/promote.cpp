@@ -221,8 +221,10 @@ void note_ranks(const at::Tensor& numbers, const c10::IValue& result, std::int64
   if (!result.isTensor() || result.toTensor().scalar_type() != at::kLong) return;
   auto places = result.toTensor();
   if (places.dim() < numbers.dim()) places = places.unsqueeze(dim);
-  inside.ranks->push_back({as_compared(numbers), places, dim, given, first});
-  inside.ranks->back().exact = numbers;
+  // The reference may write to them afterwards.
+  const auto exact = numbers.clone();
+  inside.ranks->push_back({as_compared(exact), places, dim, given, first});
+  inside.ranks->back().exact = exact;
 }
 
 /// Breaks ties by their place along any dimension. Of numbers that were `given` none but those that
@@ -264,6 +266,7 @@ std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::Functi
     const auto* reduction = judge::argument("reduction", schema, stack);
     const auto how = reduction != nullptr && reduction->isInt() ? reduction->toInt() : 0;
     if (how == at::Reduction::None) return at::ones_like(x);
+    // Terms err each for itself.
     const double some = std::sqrt(static_cast<double>(x.numel()));
     return at::scalar_tensor(how == at::Reduction::Sum ? some : 1.0 / some, x.options());
   }

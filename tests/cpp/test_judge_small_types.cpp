@@ -342,6 +342,17 @@ TEST_CASE("the largest of computed numbers is one of those that float32 takes fo
   CHECK(refused(problem, [&](const Tensors& in) {
           return Tensors{in[0].to(at::kBFloat16).argmax(-1)};
         }) > 10);
+  // Also where the reference writes over it.
+  const auto written = problem_of([](const Tensors& in) {
+    const auto p = at::softmax(in[0], -1);
+    const auto places = p.argmax(-1);
+    p.scatter_(-1, places.unsqueeze(-1), 0.0);
+    return Tensors{places};
+  });
+  CHECK(refused(written, [&](const Tensors& in) {
+          const auto last = in[0].size(-1) - 1;
+          return Tensors{last - plain(in[0].flip(-1)).argmax(-1)};
+        }) > 10);
   problem = problem_of([](const Tensors& in) {
     return Tensors{std::get<1>(at::sigmoid(in[0].to(at::kFloat)).max(-1))};
   });

@@ -183,6 +183,7 @@ TEST_CASE("a near-tie may not cost decide more than its share of the GPU", "[ref
     options.mode = mode;
     options.timing.looks = {16, 32};
     options.timing.minimum_effect = 0;
+    options.timing.alpha = 1e-6;  // At 0.05 one first look in forty takes chance for an effect.
     options.timing.half_width = 1e-9;
     options.timing.budget_seconds = 600;
     options.timing.decide_gpu_ms = gpu_ms;

@@ -633,6 +633,28 @@ void fill_marks(const CaseSpec& spec, std::size_t input, std::int64_t least, std
   }
 }
 
+/// Puts what the reference asks a real input for in one place of eight. One place of a row is left,
+/// since of what is missing throughout there is often no result.
+void fill_sentinels(const CaseSpec& spec, std::size_t input, DType dtype, std::size_t cols,
+                    std::vector<double>& out) {
+  if (spec.family != "uniform" && spec.family != "patchwork") return;
+  std::vector<double> exact;
+  for (const auto& [of, value] : spec.sentinels) {
+    // What the dtype cannot hold eager mode rounds, and float64 would never meet.
+    const auto held = with_type(
+        dtype, [&]<typename T>(T*) { return static_cast<double>(static_cast<T>(value)); });
+    if (of == input && held == value) exact.push_back(value);
+  }
+  if (exact.empty()) return;
+  const auto key = random::key(stream(spec, input, choices), 3);
+  const auto left = random::key(stream(spec, input, choices), 4);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto drawn = random::bits(key, i);
+    if (drawn % 8 != 0 || i % cols == random::below(left, i / cols, cols)) continue;
+    out[i] = exact[(drawn >> 3) % exact.size()];
+  }
+}
+
 /// What stands for no index: at the end of some rows, as sequences of several lengths have it, and
 /// in one place of eight of the others. One index is left, since a mean over none is none.
 void fill_padding(const CaseSpec& spec, std::size_t input, std::size_t cols, std::int64_t padding,
@@ -868,6 +890,9 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     if (shrink != 0) {
       for (auto& v : numbers) v = std::ldexp(v, -shrink);
     }
+  }
+  if (input.values == Values::real && !input.parameter) {
+    fill_sentinels(spec, index, dtype, layout_of(into).cols, numbers);
   }
   if (input.values == Values::positive) {
     const double least = least_positive(spec, dtype, shrink);

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -16,6 +16,14 @@
 
 /// Cases, the oracle and the comparison: what "correct" means. No processes, no clocks.
 namespace ouroboros::judge {
+
+/// A real number that the reference tests an input's for being equal to, as what stands for a value
+/// that is missing.
+struct Sentinel {
+  std::size_t input = 0;  ///< Its place among the problem's.
+  double value = 0.0;     ///< Finite.
+  auto operator<=>(const Sentinel&) const = default;
+};
 
 /// A case before its tensors exist.
 struct CaseSpec {
@@ -29,6 +37,8 @@ struct CaseSpec {
   /// Whole numbers that somebody's code asks for. Some indices and integers are one of them or its
   /// neighbour, but for the families "normal", "equal" and, of indices, "spike".
   std::vector<std::int64_t> marks = {};
+  /// One real number in eight is one of its input's, in the families "uniform" and "patchwork".
+  std::vector<Sentinel> sentinels = {};
 };
 
 /// The family as verdicts name it: "tiny", "patchwork along rows".
@@ -161,6 +171,8 @@ struct Loops {
   std::int64_t terms = 1;  ///< Of the longest sum of which only the number of terms is known.
 };
 
+struct MarkNotes;
+
 /// What else happens inside a promoted reference, to learn what may happen inside a kernel.
 struct Inside {
   /// By so much, times 3/4 to 5/4 and up or down at random, results move of operators that are
@@ -202,7 +214,7 @@ struct Inside {
   /// Set where something is rounded or compared that was computed from the inputs, or put in an
   /// order that PyTorch leaves open; needs `given` and `of_differences`.
   bool* edges = nullptr;
-  std::set<std::int64_t>* marks = nullptr;  ///< See `marks_of`.
+  MarkNotes* marks = nullptr;  ///< See `marks_of`.
 };
 
 /// Runs `reference` in float64, or in float32, with every cast to a lower floating type inside it

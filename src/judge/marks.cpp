@@ -2,8 +2,8 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "judge/arguments.hpp"
 #include "judge/run.hpp"
@@ -19,34 +19,47 @@ constexpr std::size_t most_marks = 64;
 constexpr double largest = 0x1p53;
 
 bool is_whole(const at::Tensor& tensor) {
-  return tensor.defined() && c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false);
+  return c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false);
 }
 
-bool has_integers(const Problem& problem, DType dtype) {
-  return std::any_of(problem.inputs.begin(), problem.inputs.end(), [&](const Input& input) {
-    const auto own = dtype_of(input, dtype);
-    return !is_floating(own) && own != DType::boolean;
-  });
+/// Which input a tensor has its numbers from, as they were given.
+std::optional<std::size_t> input_of(const at::Tensor& tensor, const MarkNotes& notes) {
+  for (std::size_t i = 0; i < notes.inputs.size(); ++i) {
+    if (notes.inputs[i].is_alias_of(tensor)) return i;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 void note_marks(std::string_view name, const c10::FunctionSchema& schema,
-                const torch::jit::Stack& stack, std::set<std::int64_t>& marks) {
-  const auto note = [&](std::string_view of) {
+                const torch::jit::Stack& stack, MarkNotes& notes) {
+  const auto number = [&](std::string_view of) {
     const auto* value = argument(of, schema, stack);
-    if (value == nullptr || marks.size() >= most_marks) return;
-    const auto number = constant(*value);
-    if (number && std::abs(*number) <= largest && std::trunc(*number) == *number) {
-      marks.insert(static_cast<std::int64_t>(*number));
+    return value == nullptr ? std::nullopt : constant(*value);
+  };
+  const auto note = [&](std::string_view of) {
+    const auto found = number(of);
+    if (found && notes.whole.size() < most_marks && std::abs(*found) <= largest &&
+        std::trunc(*found) == *found) {
+      notes.whole.insert(static_cast<std::int64_t>(*found));
     }
   };
   note("ignore_index");
   note("padding_idx");
   const auto* self = argument("self", schema, stack);
-  if (self == nullptr || !self->isTensor() || !is_whole(self->toTensor())) return;
-  if (is_one_of(name, {"eq", "ne", "lt", "le", "gt", "ge", "not_equal", "less", "less_equal",
-                       "greater", "greater_equal"})) {
+  if (self == nullptr || !self->isTensor() || !self->toTensor().defined()) return;
+  const auto& tensor = self->toTensor();
+  const bool equal = is_one_of(name, {"eq", "ne", "not_equal"});
+  if (!is_whole(tensor)) {
+    const auto value = equal ? number("other") : std::nullopt;
+    if (!value || !std::isfinite(*value) || notes.sentinels.size() >= most_marks) return;
+    const auto input = input_of(tensor, notes);
+    if (input && notes.problem.inputs[*input].values == Values::real) {
+      notes.sentinels.insert({*input, *value});
+    }
+  } else if (equal || is_one_of(name, {"lt", "le", "gt", "ge", "less", "less_equal", "greater",
+                                       "greater_equal"})) {
     note("other");
   } else if (is_one_of(name, {"clamp", "clamp_min", "clamp_max", "clip"})) {
     note("min");
@@ -54,19 +67,19 @@ void note_marks(std::string_view name, const c10::FunctionSchema& schema,
   }
 }
 
-std::vector<std::int64_t> marks_of(const Problem& problem, DType dtype) {
-  if (!has_integers(problem, dtype)) return {};
+Marks marks_of(const Problem& problem, DType dtype) {
   const at::NoGradGuard no_grad;
-  std::set<std::int64_t> marks;
-  Inside inside;
-  inside.marks = &marks;
   try {
-    static_cast<void>(
-        promoted(problem.reference, raise(plain_case(problem, dtype).inputs), at::kDouble, inside));
+    const auto inputs = raise(plain_case(problem, dtype).inputs);
+    MarkNotes notes{problem, inputs, {}, {}};
+    Inside inside;
+    inside.marks = &notes;
+    static_cast<void>(promoted(problem.reference, inputs, at::kDouble, inside));
+    return {{notes.whole.begin(), notes.whole.end()},
+            {notes.sentinels.begin(), notes.sentinels.end()}};
   } catch (const ReferenceFault&) {
     return {};  // Whoever draws cases says what it is.
   }
-  return {marks.begin(), marks.end()};
 }
 
 }  // namespace ouroboros::judge

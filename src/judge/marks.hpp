@@ -12,13 +12,27 @@
 
 namespace ouroboros::judge {
 
-/// The whole numbers that a reference compares integers with, cuts them off at or leaves out as an
-/// `ignore_index`, ascending. Drawn by chance alone they would hardly be met. Empty where no input
-/// is of integers, and where the reference cannot be run.
-[[nodiscard]] OUROBOROS_API std::vector<std::int64_t> marks_of(const Problem& problem, DType dtype);
+/// Numbers that a reference asks its inputs for, ascending. Drawn by chance alone they would hardly
+/// be met.
+struct Marks {
+  /// Those that it compares integers with, cuts them off at or leaves out as an `ignore_index`.
+  std::vector<std::int64_t> whole;
+  std::vector<Sentinel> sentinels;
+};
+
+/// Nothing where the reference cannot be run.
+[[nodiscard]] OUROBOROS_API Marks marks_of(const Problem& problem, DType dtype);
+
+/// What is noted of a reference while it runs.
+struct MarkNotes {
+  const Problem& problem;
+  const Tensors& inputs;
+  std::set<std::int64_t> whole;
+  std::set<Sentinel> sentinels;
+};
 
 /// Those of an operator whose arguments end `stack`.
 void note_marks(std::string_view name, const c10::FunctionSchema& schema,
-                const torch::jit::Stack& stack, std::set<std::int64_t>& marks);
+                const torch::jit::Stack& stack, MarkNotes& notes);
 
 }  // namespace ouroboros::judge

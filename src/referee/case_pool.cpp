@@ -103,7 +103,10 @@ CasePool draw_cases(const Problem& declared, const std::vector<DType>& dtypes, s
   const auto draw = [&] {
     pool.cases.clear();
     auto specs = judge::derive_cases(problem, dtypes, seed);
-    for (auto& spec : specs) spec.marks = pool.marks;
+    for (auto& spec : specs) {
+      spec.marks = pool.marks.whole;
+      spec.sentinels = pool.marks.sentinels;
+    }
     pool.derived = static_cast<int>(specs.size());
     beyond = realise_all(pool, problem, specs, options);
   };
@@ -143,11 +146,11 @@ CasePool with_landmarks(const CasePool& pool, const Problem& declared, const Can
   }
   auto problem = declared;
   problem.axes = pool.axes;
-  const auto landmarks = judge::landmarks_of(candidate.source, pool.marks);
+  const auto landmarks = judge::landmarks_of(candidate.source, pool.marks.whole);
   try {
-    static_cast<void>(
-        realise_all(all, problem,
-                    judge::landmark_cases(problem, dtypes, seed, landmarks, all.derived), options));
+    auto specs = judge::landmark_cases(problem, dtypes, seed, landmarks, all.derived);
+    for (auto& spec : specs) spec.sentinels = pool.marks.sentinels;
+    static_cast<void>(realise_all(all, problem, specs, options));
     judge::hold_to_copies(all.cases);
   } catch (const judge::ReferenceFault& fault) {
     all.fault = fault.what();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "judge/judge.hpp"
+#include "judge/marks.hpp"
 #include "ouroboros/referee.hpp"
 
 /// The stages behind `Referee`: each takes what the one before it made.
@@ -24,10 +25,10 @@ struct Misconduct {
 struct CasePool {
   std::vector<judge::Case> cases;
   std::optional<std::string> fault;
-  std::optional<Finding> note;      ///< What the verdict says of the problem.
-  std::vector<Axis> axes;           ///< The problem's, or narrower where its reference takes fewer.
-  int derived = 0;                  ///< Cases that the problem has for all candidates.
-  std::vector<std::int64_t> marks;  ///< Whole numbers that the reference compares with.
+  std::optional<Finding> note;  ///< What the verdict says of the problem.
+  std::vector<Axis> axes;       ///< The problem's, or narrower where its reference takes fewer.
+  int derived = 0;              ///< Cases that the problem has for all candidates.
+  judge::Marks marks;           ///< What the reference asks its inputs for.
 };
 
 [[nodiscard]] Compiled compile(const Problem& problem, const Candidate& candidate,

@@ -4,6 +4,7 @@
 #include <ATen/ops/where.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "catch.hpp"
 #include "judge/landmarks.hpp"
@@ -43,7 +44,25 @@ Tensors cross_entropy(const Tensors& in, std::int64_t ignored) {
 }
 
 Numbers marks(Reference reference, Values values = Values::index) {
-  return marks_of(of_classes(std::move(reference), values), DType::float32);
+  return marks_of(of_classes(std::move(reference), values), DType::float32).whole;
+}
+
+/// Numbers, and others that may say which of them are missing.
+Problem of_missing(Reference reference) {
+  Problem problem;
+  problem.name = "of_missing";
+  problem.axes = {{"rows"}, {"cols"}};
+  problem.inputs.resize(2);
+  problem.inputs[0].name = "x";
+  problem.inputs[1].name = "measured";
+  for (auto& input : problem.inputs) input.shape = {{1, "rows"}, {1, "cols"}};
+  problem.timed = {{{"rows", 64}, {"cols", 100}}};
+  problem.reference = std::move(reference);
+  return problem;
+}
+
+std::vector<judge::Sentinel> sentinels(Reference reference) {
+  return marks_of(of_missing(std::move(reference)), DType::float32).sentinels;
 }
 
 std::int64_t count_of(const at::Tensor& tensor, std::int64_t value) {
@@ -68,11 +87,60 @@ TEST_CASE("what real numbers are compared with is no mark", "[judge]") {
   CHECK(marks([](const Tensors& in) {
           return Tensors{at::where(in[0] > 5, in[0], in[0] * in[1].unsqueeze(1))};
         }).empty());
-  CHECK(marks_of(ouroboros_test::softmax_problem(), DType::float32).empty());
+  CHECK(marks_of(ouroboros_test::softmax_problem(), DType::float32).whole.empty());
+}
+
+TEST_CASE("real numbers that inputs are tested for are sentinels of theirs", "[judge]") {
+  using Found = std::vector<judge::Sentinel>;
+  const auto found = sentinels([](const Tensors& in) {
+    const auto first = in[1].narrow(1, 0, 1).to(at::kFloat).ne(0.5);
+    return Tensors{at::where(in[1].eq(-999) & first, in[0], in[0].eq(7))};
+  });
+  CHECK((found == Found{{0, 7}, {1, -999}, {1, 0.5}}));
+  // What is computed is hardly ever equal to anything, and infinities are a family's.
+  CHECK(sentinels([](const Tensors& in) {
+          return Tensors{at::where(in[0].abs().eq(3) & in[1].eq(INFINITY), in[0], in[0] < 5)};
+        }).empty());
 }
 
 TEST_CASE("a reference that raises has no marks, and says so elsewhere", "[judge]") {
   CHECK(marks([](const Tensors&) -> Tensors { throw std::runtime_error("no"); }).empty());
+}
+
+TEST_CASE("sentinels are drawn where the dtype holds them, and not throughout a row", "[judge]") {
+  const auto problem = of_missing([](const Tensors& in) { return in; });
+  judge::CaseSpec spec{0, DType::bfloat16, {{"rows", 1000}, {"cols", 2}}, "uniform", 5};
+  spec.sentinels = {{1, -999.0}, {1, -1000.0}};  // The first of them would be rounded to the other.
+  for (const auto* family : {"uniform", "patchwork"}) {
+    spec.family = family;
+    const auto drawn = judge::draw(problem, spec, 0);
+    INFO(family);
+    CHECK(count_of(drawn[0], -1000) < 10);
+    CHECK(count_of(drawn[1], -1000) > 80);
+    CHECK_FALSE(drawn[1].eq(-1000).all(1).any().item().toBool());
+  }
+  for (const auto* family : {"normal", "spike"}) {
+    spec.family = family;
+    CHECK(count_of(judge::draw(problem, spec, 0)[1], -1000) == 0);
+  }
+}
+
+TEST_CASE("a value that stands for missing ones is met in every pool", "[judge]") {
+  const auto problem =
+      of_missing([](const Tensors& in) { return Tensors{at::where(in[1].eq(-999), 0.0, in[0])}; });
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const auto dtypes = std::vector<DType>{DType::float32};
+    const auto pool = referee::with_landmarks(referee::draw_cases(problem, dtypes, seed, {}),
+                                              problem, {"x >= 3000"}, dtypes, seed, {});
+    // Without one the outputs would not move with `measured`, which is a fault.
+    CHECK(pool.fault.value_or("").empty());
+    const auto met = std::ranges::count_if(
+        pool.cases, [](const judge::Case& one) { return count_of(one.inputs[1], -999) > 8; });
+    CHECK(met >= 4);
+    const auto& last = pool.cases.back();  // One at the numbers of a candidate's source.
+    CHECK(last.spec.id >= pool.derived);
+    CHECK(count_of(last.inputs[1], -999) > 0);
+  }
 }
 
 TEST_CASE("marks are drawn, and what lies beside them, where they are in range", "[judge]") {
@@ -131,7 +199,7 @@ TEST_CASE("every pool has cases in which a reference's mark counts", "[judge]") 
                                               problem, {}, dtypes, seed, {});
     INFO(pool.fault.value_or(""));
     CHECK(!pool.fault);
-    CHECK(pool.marks == Numbers{777});
+    CHECK(pool.marks.whole == Numbers{777});
     // By chance alone hardly one of 64 targets would be the same class of a thousand.
     std::int64_t marked = 0;
     for (const auto& one : pool.cases) {

@@ -61,7 +61,7 @@ std::string describe(const std::string& name, const CutOff& found) {
 }
 
 bool is_copied(const Case& one, std::size_t output, double allowed) {
-  if (output >= one.copies.size() || one.copies[output] == Copies::no) return false;
+  if (output >= one.copies.size() || one.copies[output] != Copies::yes) return false;
   return allowed <= smallest_of(*dtype_of(one.reference[output].scalar_type()), one.spec.dtype);
 }
 

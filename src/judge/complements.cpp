@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/abs.h>
 #include <ATen/ops/amax.h>
+#include <ATen/ops/logsumexp.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/rsqrt.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -20,9 +21,14 @@ namespace {
 /// 2^-25 over 32 2^-24: see Tolerance.
 constexpr double lost = 0x1p-6;
 
+/// Two roundings: of what is multiplied where an average of m and g is written as g + b (m - g),
+/// which is done where 1 - b is not too small.
+constexpr double two_roundings = 0x1p-4;
+constexpr double least_of_average = 0x1p-7;
+
 /// Larger constants lose less than the inputs' roundings do; smaller ones are rarely what is left
 /// of 1, and would lose every digit.
-constexpr double largest = 0x1p-6;
+constexpr double largest = 0x1p-4;
 constexpr double smallest = 0x1p-10;
 
 /// Of scores: what masks them is larger, and nobody's maximum.
@@ -57,26 +63,25 @@ std::optional<at::Tensor> size_of_complement(std::string_view name,
     const auto* value = argument(wanted, schema, stack);
     return value != nullptr && value->isTensor() ? value->toTensor() : at::Tensor();
   };
-  const auto multiplied_by = [&](std::string_view wanted) {
+  // What is lost of what an argument multiplies; zero where it is no such constant.
+  const auto lost_by = [&](std::string_view wanted) {
     const auto* value = argument(wanted, schema, stack);
     const double size = value != nullptr ? std::fabs(constant(*value).value_or(0.0)) : 0.0;
-    return size >= smallest && size < largest;
+    if (size < smallest || size >= largest) return 0.0;
+    return size < least_of_average ? lost : two_roundings;
   };
-  const auto size_of = [](const at::Tensor& multiplied) -> std::optional<at::Tensor> {
-    if (!multiplied.defined() || multiplied.is_complex()) return std::nullopt;
-    return multiplied.to(at::kDouble).abs().mul_(lost);
+  const auto size_of = [](const at::Tensor& multiplied, double share) -> std::optional<at::Tensor> {
+    if (share == 0.0 || !multiplied.defined() || multiplied.is_complex()) return std::nullopt;
+    return multiplied.to(at::kDouble).abs().mul_(share);
   };
   if (name == "mul") {
-    if (multiplied_by("other")) return size_of(tensor("self"));
-    if (multiplied_by("self")) return size_of(tensor("other"));
-  } else if (name == "add" && multiplied_by("alpha")) {
-    return size_of(tensor("other"));
-  } else if (name == "addcmul" && multiplied_by("value")) {
-    return size_of(tensor("tensor1") * tensor("tensor2"));
-  } else if (name == "lerp") {
-    const auto size = size_of(tensor("end") - tensor("self"));
-    return size ? std::optional(size->mul(few_roundings / lost)) : std::nullopt;
+    const double share = lost_by("other");
+    return share != 0.0 ? size_of(tensor("self"), share)
+                        : size_of(tensor("other"), lost_by("self"));
   }
+  if (name == "add") return size_of(tensor("other"), lost_by("alpha"));
+  if (name == "addcmul") return size_of(tensor("tensor1") * tensor("tensor2"), lost_by("value"));
+  if (name == "lerp") return size_of(tensor("end") - tensor("self"), few_roundings);
   return std::nullopt;
 }
 
@@ -113,7 +118,10 @@ std::optional<at::Tensor> size_of_shift(std::string_view name, const c10::Functi
   if (x == nullptr || !x->isTensor() || dim == nullptr || !dim->isInt()) return std::nullopt;
   const auto& scores = x->toTensor();
   if (scores.numel() == 0 || scores.dim() == 0) return std::nullopt;
-  const auto top = scores.to(at::kDouble).amax(dim->toInt(), true).abs();
+  const auto numbers = scores.to(at::kDouble);
+  auto top = numbers.amax(dim->toInt(), true).abs();
+  // Of a logarithm the sum's is lost too, which is larger where scores are next to nothing.
+  if (name == "log_softmax") top = top.maximum(numbers.logsumexp(dim->toInt(), true).abs());
   return top.nan_to_num_(0.0, 0.0).clamp_max_(largest_score).mul_(few_roundings);
 }
 

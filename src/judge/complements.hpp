@@ -14,10 +14,10 @@ namespace ouroboros::judge {
 inline constexpr double few_roundings = 0x1p-3;
 
 /// Small constants are often written as 1 - c (the rate of a moving average, say), which float32
-/// knows to 2^-25 only, whatever is left. Where an operator multiplies by such a constant: how
-/// large what it multiplies is, in units in which a move of the result by 2^-30, times thirty-two
-/// roundings of float32, is that loss. So it is for `lerp`, which may be written as g + b (e - g):
-/// of that difference float32 loses some roundings. Empty for all others. `name` is the operator's,
+/// knows to 2^-25 only, whatever is left, and whoever writes the average as g + b (m - g) loses two
+/// roundings of what is multiplied. Where an operator multiplies by such a constant: how large what
+/// it multiplies is, in units in which a move of the result by 2^-30, times thirty-two roundings of
+/// float32, is that loss. So it is for `lerp`, of whose difference float32 loses some roundings. Empty for all others. `name` is the operator's,
 /// its arguments end the stack.
 [[nodiscard]] std::optional<at::Tensor> size_of_complement(std::string_view name,
                                                            const c10::FunctionSchema& schema,
@@ -36,8 +36,8 @@ inline constexpr double few_roundings = 0x1p-3;
 
 /// Who has the logarithm of a sum of exponentials may write a softmax as exp(x - lse), and its
 /// logarithm as x - lse; a logarithm to base 2 rounds likewise. That loses what float32 loses of
-/// the row's maximum. For `softmax` and `log_softmax`: how large that is, in the same units, one
-/// number a row. Empty for all others.
+/// the row's maximum, and a logarithm what it loses of lse. For `softmax` and `log_softmax`: how
+/// large that is, in the same units, one number a row. Empty for all others.
 [[nodiscard]] std::optional<at::Tensor> size_of_shift(std::string_view name,
                                                       const c10::FunctionSchema& schema,
                                                       const torch::jit::Stack& stack);

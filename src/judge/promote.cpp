@@ -468,6 +468,8 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   }
   if (inside.marks != nullptr) note_marks(name, schema, *stack, *inside.marks);
   if (inside.loops != nullptr && add_in_loops(name, op, stack)) return;
+  // It is a logarithm of a softmax that counts, and is honest as lse - x.
+  if (inside.step != 0.0 && name == "cross_entropy_loss") return take_apart(op, stack);
   if (inside.most_terms != nullptr) {
     *inside.most_terms = std::max(*inside.most_terms, terms_of(name, schema, *stack));
   }

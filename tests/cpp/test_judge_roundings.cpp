@@ -1,14 +1,20 @@
+#include <ATen/core/Reduction.h>
 #include <ATen/ops/addcmul.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/conv2d.h>
+#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/cumsum.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/exp2.h>
 #include <ATen/ops/fft_fft.h>
 #include <ATen/ops/group_norm.h>
 #include <ATen/ops/instance_norm.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/lerp.h>
 #include <ATen/ops/log1p.h>
+#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/logcumsumexp.h>
+#include <ATen/ops/logsumexp.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/ones.h>
@@ -20,6 +26,8 @@
 #include <ATen/ops/softplus.h>
 #include <ATen/ops/sort.h>
 #include <ATen/ops/where.h>
+
+#include <cmath>
 
 #include "catch.hpp"
 #include "judge/judge.hpp"
@@ -258,6 +266,72 @@ TEST_CASE("a small constant may be what float32 has of one less another", "[judg
       CHECK(status_of(*problem, one, x * static_cast<double>(decay) + rate * x * x) == "passed");
       CHECK(status_of(*problem, one, x * 0.999 + 0.00101 * x * x) == "failed");
       CHECK(status_of(*problem, one, one.oracle[0] * (1.0 + 1e-3)) == "failed");
+    }
+  }
+}
+
+TEST_CASE("an average may be written from its other side", "[judge]") {
+  // What is averaged is larger than the average, as a gradient at first.
+  const auto larger = [](const at::Tensor& x) { return x.roll(1, -1) * 64; };
+  for (const double decay : {0.95, 0.98, 0.99}) {
+    const auto average = problem_of(
+        [&](const Tensors& in) { return Tensors{in[0] * decay + (1 - decay) * larger(in[0])}; });
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      const auto one = realised(average, DType::float32, 1024, "patchwork", seed);
+      const auto& x = one.inputs[0];
+      const auto g = larger(x);
+      INFO(decay << ", seed " << seed);
+      CHECK(status_of(average, one, (x - g) * decay + g) == "passed");
+      CHECK(status_of(average, one, (x - g) * (decay + 1e-6) + g) == "failed");
+    }
+  }
+}
+
+TEST_CASE("a loss of classes may be the logarithm of the sum less the score", "[judge]") {
+  const auto classes = [](const at::Tensor& x) {
+    return at::arange(x.size(0), at::kLong).remainder(x.size(1));
+  };
+  const auto loss = problem_of([&](const Tensors& in) {
+    return Tensors{at::cross_entropy_loss(in[0], classes(in[0]), {}, at::Reduction::None)};
+  });
+  for (const char* family : {"x64", "spike", "normal"}) {
+    for (const std::int64_t cols : {1, 2, 300}) {
+      for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        const auto one = realised(loss, DType::float32, cols, family, seed);
+        const auto& x = one.inputs[0];
+        const auto score = x.gather(1, classes(x).unsqueeze(1)).squeeze(1);
+        const auto sum = at::logsumexp(x, {1}, false);
+        INFO(family << ", " << cols << " classes, seed " << seed);
+        CHECK(status_of(loss, one, sum - score) == "passed");
+        // To base 2, all of it.
+        const auto scaled = x * M_LOG2E;
+        const auto top = scaled.amax({1}, true);
+        const auto base_2 = top.squeeze(1) + at::exp2(scaled - top).sum({1}).log2();
+        CHECK(status_of(loss, one, base_2 * M_LN2 - score) == "passed");
+        CHECK(status_of(loss, one, sum * (1 + 1e-4) - score) == "failed");
+      }
+    }
+  }
+}
+
+TEST_CASE("next to nothing is lost of a divergence's logarithms where they are large", "[judge]") {
+  // The reference errs by nothing, since it rounds both sides alike.
+  const auto divergence = problem_of([](const Tensors& in) {
+    const auto a = at::log_softmax(in[0], -1);
+    const auto b = at::log_softmax(in[0] * 0.5, -1);
+    return Tensors{(b.exp() * (b - a)).sum({-1})};
+  });
+  for (const char* family : {"faint", "denormal", "normal"}) {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      const auto one = realised(divergence, DType::float32, 1024, family, seed);
+      const auto a = one.inputs[0] - one.inputs[0].amax({1}, true);
+      const auto b = a * 0.5;
+      const auto sum_a = a.exp().sum({1});
+      const auto sum_b = b.exp().sum({1});
+      const auto made = (b.exp() * (b - a)).sum({1}) / sum_b + (sum_a.log() - sum_b.log());
+      INFO(family << ", seed " << seed);
+      CHECK(status_of(divergence, one, made) == "passed");
+      CHECK(status_of(divergence, one, made + 1e-4) == "failed");
     }
   }
 }

@@ -377,7 +377,8 @@ void keep_places(torch::jit::Stack& stack, const torch::jit::Stack& as_given) {
   }
 }
 
-/// An attention that is one operator is made of its parts, which have factors to round.
+/// An attention that is one operator is made of its parts, which have factors to round, and a
+/// softmax.
 void take_attention_apart(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                           torch::jit::Stack* stack) {
   if (op.schema().name() == "aten::_scaled_dot_product_attention_math") {
@@ -438,7 +439,7 @@ bool add_in_loops(std::string_view name, const c10::OperatorHandle& op, torch::j
 void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const auto name = plain_name(op.schema());
   constexpr std::size_t known_arguments = 8;  // Of PyTorch's operator since 2.5.
-  if ((inside.factors || inside.loops != nullptr) &&
+  if ((inside.factors || inside.loops != nullptr || inside.step != 0.0) &&
       (name == "_scaled_dot_product_attention_math" ||
        (name == "scaled_dot_product_attention" &&
         op.schema().arguments().size() == known_arguments))) {

@@ -1,6 +1,7 @@
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/addcmul.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/cumsum.h>
@@ -25,6 +26,7 @@
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/softplus.h>
 #include <ATen/ops/sort.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
 
 #include <cmath>
@@ -311,6 +313,42 @@ TEST_CASE("a loss of classes may be the logarithm of the sum less the score", "[
         CHECK(status_of(loss, one, sum * (1 + 1e-4) - score) == "failed");
       }
     }
+  }
+}
+
+TEST_CASE("an attention over split keys may be put together by logarithms of sums", "[judge]") {
+  const auto whole = problem_of([](const Tensors& in) {
+    const auto x = in[0].unsqueeze(0);
+    return Tensors{at::scaled_dot_product_attention(x, x, x).squeeze(0)};
+  });
+  const auto parts = problem_of([](const Tensors& in) {
+    const double scale = 1 / std::sqrt(static_cast<double>(in[0].size(1)));
+    return Tensors{at::matmul(at::softmax(at::matmul(in[0], in[0].t()) * scale, -1), in[0])};
+  });
+  const auto split = [](const at::Tensor& x) {
+    const auto scores = at::matmul(x, x.t()) / std::sqrt(static_cast<double>(x.size(1)));
+    std::vector<at::Tensor> made;
+    std::vector<at::Tensor> sums;
+    for (const std::int64_t first : {0, 4, 8, 12}) {
+      const auto some = scores.narrow(1, first, 4);
+      made.push_back(at::matmul(at::softmax(some, -1), x.narrow(0, first, 4)));
+      sums.push_back(at::logsumexp(some, {1}, true));
+    }
+    const auto lse = at::cat(sums, 1);
+    const auto weights = (lse - at::logsumexp(lse, {1}, true)).exp();
+    return at::matmul(weights.unsqueeze(1), at::stack(made, 1)).squeeze(1);
+  };
+  for (const auto* problem : {&whole, &parts}) {
+    for (const char* family : {"normal", "x8", "x64", "common_mean", "spike", "patchwork"}) {
+      for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        const auto one = realised(*problem, DType::float32, 32, family, seed);
+        INFO(family << ", seed " << seed);
+        const auto made = split(one.inputs[0]);
+        CHECK(status_of(*problem, one, made) == "passed");
+      }
+    }
+    const auto one = realised(*problem, DType::float32, 32, "normal");
+    CHECK(status_of(*problem, one, split(one.inputs[0]) * (1 + 1e-4)) == "failed");
   }
 }
 

@@ -31,12 +31,8 @@ constexpr double least_of_average = 0x1p-7;
 constexpr double largest = 0x1p-4;
 constexpr double smallest = 0x1p-10;
 
-/// Scores up to here are ordinary: of larger ones lse has lost the sum's logarithm, and no more.
-constexpr double ordinary_score = 0x1p16;
-/// What masks scores is larger, and nobody's maximum: a row of nothing else is an ordinary one.
-constexpr double largest_score = 0x1p28;
-/// So large is a number of which four roundings of float32 are 1.
-constexpr double lost_altogether = 0x1p22;
+/// Of scores: what masks them is larger, and nobody's maximum.
+constexpr double largest_score = 0x1p16;
 
 /// Of a layer norm, whose numbers are less their mean: how large they are, in the result's units.
 std::optional<at::Tensor> size_of_centred(const c10::FunctionSchema& schema,
@@ -123,15 +119,10 @@ std::optional<at::Tensor> size_of_shift(std::string_view name, const c10::Functi
   const auto& scores = x->toTensor();
   if (scores.numel() == 0 || scores.dim() == 0) return std::nullopt;
   const auto numbers = scores.to(at::kDouble);
-  const auto top = numbers.amax(dim->toInt(), true);
-  // The sum's logarithm, of which scores that float32 may not tell from the top one are full terms.
-  const auto near = numbers.add(top.abs().div(lost_altogether)).minimum(top);
-  const auto sum = near.logsumexp(dim->toInt(), true) - top;
-  const bool logarithm = name == "log_softmax";
-  auto size = logarithm ? top.abs().maximum((top + sum).abs()) : top.abs();
-  const auto most = (logarithm ? sum : sum.expm1()).mul_(lost_altogether).add_(ordinary_score);
-  size = size.minimum(most).masked_fill_(top.abs().gt(largest_score), ordinary_score);
-  return size.nan_to_num_(0.0, 0.0, 0.0).mul_(few_roundings);
+  auto size = numbers.amax(dim->toInt(), true).abs();
+  // Of a logarithm the sum's is lost too, which is larger where scores are next to nothing.
+  if (name == "log_softmax") size = size.maximum(numbers.logsumexp(dim->toInt(), true).abs());
+  return size.nan_to_num_(0.0, 0.0).clamp_max_(largest_score).mul_(few_roundings);
 }
 
 }  // namespace ouroboros::judge

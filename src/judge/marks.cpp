@@ -22,12 +22,14 @@ bool is_whole(const at::Tensor& tensor) {
   return c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false);
 }
 
-/// Which input a tensor has its numbers from, as they were given.
-std::optional<std::size_t> input_of(const at::Tensor& tensor, const MarkNotes& notes) {
+/// Where a tensor has its numbers from an input, just as they were given.
+void note_sentinel(const at::Tensor& tensor, std::optional<double> value, MarkNotes& notes) {
+  if (!value || !std::isfinite(*value) || notes.sentinels.size() >= most_marks) return;
   for (std::size_t i = 0; i < notes.inputs.size(); ++i) {
-    if (notes.inputs[i].is_alias_of(tensor)) return i;
+    if (notes.problem.inputs[i].values == Values::real && notes.inputs[i].is_alias_of(tensor)) {
+      notes.sentinels.insert({i, *value});
+    }
   }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -51,15 +53,13 @@ void note_marks(std::string_view name, const c10::FunctionSchema& schema,
   if (self == nullptr || !self->isTensor() || !self->toTensor().defined()) return;
   const auto& tensor = self->toTensor();
   const bool equal = is_one_of(name, {"eq", "ne", "not_equal"});
-  if (!is_whole(tensor)) {
-    const auto value = equal ? number("other") : std::nullopt;
-    if (!value || !std::isfinite(*value) || notes.sentinels.size() >= most_marks) return;
-    const auto input = input_of(tensor, notes);
-    if (input && notes.problem.inputs[*input].values == Values::real) {
-      notes.sentinels.insert({*input, *value});
-    }
-  } else if (equal || is_one_of(name, {"lt", "le", "gt", "ge", "less", "less_equal", "greater",
-                                       "greater_equal"})) {
+  if (tensor.is_floating_point()) {
+    if (equal) note_sentinel(tensor, number("other"), notes);
+    return;
+  }
+  if (!is_whole(tensor)) return;
+  if (equal ||
+      is_one_of(name, {"lt", "le", "gt", "ge", "less", "less_equal", "greater", "greater_equal"})) {
     note("other");
   } else if (is_one_of(name, {"clamp", "clamp_min", "clamp_max", "clip"})) {
     note("min");

@@ -10,6 +10,7 @@
 #include <ATen/ops/fft_fft.h>
 #include <ATen/ops/group_norm.h>
 #include <ATen/ops/instance_norm.h>
+#include <ATen/ops/kl_div.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/lerp.h>
 #include <ATen/ops/log1p.h>
@@ -317,21 +318,24 @@ TEST_CASE("a loss of classes may be the logarithm of the sum less the score", "[
 }
 
 TEST_CASE("an attention over split keys may be put together by logarithms of sums", "[judge]") {
-  const auto whole = problem_of([](const Tensors& in) {
+  // Where keys are the queries themselves nearly all of a row is one term.
+  const auto keys = [](const at::Tensor& x) { return x.roll(1, -1); };
+  const auto whole = problem_of([&](const Tensors& in) {
     const auto x = in[0].unsqueeze(0);
-    return Tensors{at::scaled_dot_product_attention(x, x, x).squeeze(0)};
+    return Tensors{at::scaled_dot_product_attention(x, keys(x), x).squeeze(0)};
   });
-  const auto parts = problem_of([](const Tensors& in) {
+  const auto parts = problem_of([&](const Tensors& in) {
     const double scale = 1 / std::sqrt(static_cast<double>(in[0].size(1)));
-    return Tensors{at::matmul(at::softmax(at::matmul(in[0], in[0].t()) * scale, -1), in[0])};
+    return Tensors{at::matmul(at::softmax(at::matmul(in[0], keys(in[0]).t()) * scale, -1), in[0])};
   });
-  const auto split = [](const at::Tensor& x) {
-    const auto scores = at::matmul(x, x.t()) / std::sqrt(static_cast<double>(x.size(1)));
+  const auto split = [&](const at::Tensor& x) {
+    const auto scores = at::matmul(x, keys(x).t()) / std::sqrt(static_cast<double>(x.size(1)));
     std::vector<at::Tensor> made;
     std::vector<at::Tensor> sums;
-    for (const std::int64_t first : {0, 4, 8, 12}) {
-      const auto some = scores.narrow(1, first, 4);
-      made.push_back(at::matmul(at::softmax(some, -1), x.narrow(0, first, 4)));
+    const auto length = x.size(0) / 4;
+    for (std::int64_t part = 0; part < 4; ++part) {
+      const auto some = scores.narrow(1, part * length, length);
+      made.push_back(at::matmul(at::softmax(some, -1), x.narrow(0, part * length, length)));
       sums.push_back(at::logsumexp(some, {1}, true));
     }
     const auto lse = at::cat(sums, 1);
@@ -339,12 +343,12 @@ TEST_CASE("an attention over split keys may be put together by logarithms of sum
     return at::matmul(weights.unsqueeze(1), at::stack(made, 1)).squeeze(1);
   };
   for (const auto* problem : {&whole, &parts}) {
-    for (const char* family : {"normal", "x8", "x64", "common_mean", "spike", "patchwork"}) {
-      for (std::uint64_t seed = 0; seed < 4; ++seed) {
-        const auto one = realised(*problem, DType::float32, 32, family, seed);
+    for (const char* family : {"normal", "x8", "x64"}) {  // Scores below 2^16.
+      for (std::uint64_t seed = 0; seed < 8; ++seed) {
+        const auto one = judge::realise(
+            *problem, {0, DType::float32, {{"rows", 128}, {"cols", 32}}, family, seed});
         INFO(family << ", seed " << seed);
-        const auto made = split(one.inputs[0]);
-        CHECK(status_of(*problem, one, made) == "passed");
+        CHECK(status_of(*problem, one, split(one.inputs[0])) == "passed");
       }
     }
     const auto one = realised(*problem, DType::float32, 32, "normal");
@@ -357,7 +361,7 @@ TEST_CASE("next to nothing is lost of a divergence's logarithms where they are l
   const auto divergence = problem_of([](const Tensors& in) {
     const auto a = at::log_softmax(in[0], -1);
     const auto b = at::log_softmax(in[0] * 0.5, -1);
-    return Tensors{(b.exp() * (b - a)).sum({-1})};
+    return Tensors{at::kl_div(a, b, at::Reduction::None, /*log_target=*/true).sum({-1})};
   });
   for (const char* family : {"faint", "denormal", "normal"}) {
     for (std::uint64_t seed = 0; seed < 4; ++seed) {

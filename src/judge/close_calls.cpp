@@ -6,6 +6,8 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "judge/complements.hpp"
 #include "judge/random.hpp"
@@ -17,12 +19,16 @@
 namespace ouroboros::judge {
 namespace {
 
+/// All numbers grow or shrink in size alike, or go up or down alike, as halves do that are rounded
+/// so.
+constexpr std::array ways{std::pair{Moves::together, 1.0}, std::pair{Moves::together, -1.0},
+                          std::pair{Moves::up, 1.0}, std::pair{Moves::up, -1.0}};
 // Of two numbers that are compared, one has to go up while the other goes down: a quarter of all
 // random moves. After so many one close call in a thousand is left.
-constexpr int most_moves = 24;
-/// Where these change nothing there are no close calls. Of all but the first two, which scale all
-/// inputs alike, a close call shows in half.
-constexpr int first_moves = 8;
+constexpr int most_moves = 26;
+/// Where these change nothing there are no close calls: in the random ones a close call shows in
+/// half.
+constexpr int first_moves = 10;
 
 // What smooth results move by with such a move is up to twice what is allowed: both are measured in
 // few draws. What is allowed of 16 bits is far more than that.
@@ -65,9 +71,11 @@ class CloseCalls {
       const bool judged = !real || (one.edges && oracle.scalar_type() == at::kDouble);
       allowed_.push_back(judged ? at::zeros(oracle.sizes(), oracle.options().dtype(at::kDouble))
                                 : at::Tensor());
+      of_ties_.push_back(real || !judged ? at::Tensor() : at::zeros_like(allowed_.back()));
       const auto factor = is_narrow(one.reference[i]) ? least_jump_of_16_bits : least_jump;
       least_.push_back(real && judged ? one.allowed[i].mul(factor) : at::Tensor());
     }
+    of_reference_.resize(one.oracle.size());
   }
 
   /// Where equal numbers are put in order, any of them may come first. An output that is their
@@ -99,36 +107,43 @@ class CloseCalls {
     for (int time = 0; time < most_moves; ++time) {
       if (time == first_moves && !found_) return;
       const auto key = random::key(~one_.spec.seed, 1000 + static_cast<std::uint64_t>(time));
-      const auto moves = time < 2 ? Moves::together : moves_;
-      const double way = time == 1 ? -by : by;
+      const bool chance = time >= std::ssize(ways);
+      const auto [moves, way] =
+          chance ? std::pair{moves_, 1.0} : ways[static_cast<std::size_t>(time)];
       Inside inside;
       inside.seed = random::key(key, 1000);
       inside.given = &given_;
-      if (time >= 2) move_on_the_way(inside, by);
-      add(run_oracle(problem_, one_.spec, moved(one_.inputs, way, moves, key), inside));
+      if (chance) move_on_the_way(inside, by);
+      add(run_oracle(problem_, one_.spec, moved(one_.inputs, way * by, moves, key), inside));
     }
   }
 
-  /// Returns whether the reference has numbers that no move had.
+  /// Returns whether the reference has integers that no move had. The errors of its real results
+  /// are in what they are allowed.
   bool add_reference() {
-    const auto before = allowed_;
-    add(one_.reference, From::reference);
-    for (std::size_t i = 0; i < before.size(); ++i) {
-      if (before[i].defined() && !before[i].equal(allowed_[i])) return true;
+    bool more = false;
+    for (std::size_t i = 0; i < allowed_.size(); ++i) {
+      if (!allowed_[i].defined() || least_[i].defined()) continue;
+      expect_shape(one_.reference[i], i);
+      of_reference_[i] = distance(one_.reference[i], one_.oracle[i]);
+      more = more || of_reference_[i].gt(allowed_[i] + of_ties_[i]).any().item().toBool();
     }
-    return false;
+    return more;
   }
 
   /// Of output `i`, which was allowed `otherwise`.
   [[nodiscard]] at::Tensor allowed(std::size_t i, const at::Tensor& otherwise) const {
     if (!allowed_[i].defined()) return otherwise;
-    return least_[i].defined() ? at::maximum(allowed_[i], otherwise) : allowed_[i];
+    if (least_[i].defined()) return at::maximum(allowed_[i], otherwise);
+    // What is equal stays so in moves: both make counts others.
+    const auto either = allowed_[i] + of_ties_[i];
+    return of_reference_[i].defined() ? at::maximum(either, of_reference_[i]) : either;
   }
 
   [[nodiscard]] const std::vector<Ranks>& ranks() const noexcept { return ranks_; }
 
  private:
-  enum class From : std::uint8_t { moves, ties, reference };
+  enum class From : std::uint8_t { moves, ties };
 
   void find_ranks(const std::vector<Ranks>& found) {
     ranks_.clear();
@@ -159,11 +174,7 @@ class CloseCalls {
   /// computed, and what roundings on the way make of them. A score near one plus a bias near -1
   /// says little. Those that were given are equal or not.
   void find_slack(const Inside& ordered, double near, std::vector<Ranks>& found) const {
-    for (auto& one : found) {
-      one.slack = at::zeros_like(one.numbers);
-      if (!one.given) one.slack.add_(one.numbers.abs(), near).nan_to_num_(0.0, 0.0);
-      one.least = least_ranked(ordered.single);
-    }
+    for (auto& one : found) take_near_for_equal(one, near, ordered.single);
     if (std::ranges::all_of(found, &Ranks::given)) return;
     for (int run = 0; run < slack_runs; ++run) {
       std::vector<Ranks> moved;
@@ -181,24 +192,24 @@ class CloseCalls {
     }
   }
 
+  void expect_shape(const at::Tensor& output, std::size_t i) const {
+    if (output.sizes() == one_.oracle[i].sizes()) return;
+    throw ReferenceFault("the shape of '" + problem_.outputs[i] +
+                         "' depends on the values of the inputs" + in_case(one_.spec));
+  }
+
   void add(const Tensors& outputs, From from = From::moves) {
     for (std::size_t i = 0; i < allowed_.size(); ++i) {
       const bool real = least_[i].defined();
-      // The errors of the reference's real results are in what they are allowed.
-      if (!allowed_[i].defined() || (from == From::ties && ranks_[i].numbers.defined()) ||
-          (from == From::reference && real)) {
-        continue;
-      }
-      if (outputs[i].sizes() != one_.oracle[i].sizes()) {
-        throw ReferenceFault("the shape of '" + problem_.outputs[i] +
-                             "' depends on the values of the inputs" + in_case(one_.spec));
-      }
+      if (!allowed_[i].defined() || (from == From::ties && ranks_[i].numbers.defined())) continue;
+      expect_shape(outputs[i], i);
       // Ties alone make others of numbers that did not move, however small these are.
       const auto least = real && from == From::ties ? at::zeros_like(least_[i]) : least_[i];
       const auto off = real ? jump(outputs[i], one_.oracle[i], least, *one_.tolerances[i])
                             : distance(outputs[i], one_.oracle[i]);
       found_ = found_ || off.any().item().toBool();
-      allowed_[i] = at::maximum(allowed_[i], off);
+      auto& allowed = !real && from == From::ties ? of_ties_[i] : allowed_[i];
+      allowed = at::maximum(allowed, off);
     }
   }
 
@@ -206,8 +217,10 @@ class CloseCalls {
   const Case& one_;
   const Tensors given_;
   const Moves moves_;
-  Tensors allowed_;  ///< Undefined where nothing hangs on a close call.
-  Tensors least_;    ///< Of real outputs: what is a jump, and no move.
+  Tensors allowed_;       ///< Undefined where nothing hangs on a close call.
+  Tensors of_ties_;       ///< Of integers: what other orders of equal numbers make of them,
+  Tensors of_reference_;  ///< and what the reference does; undefined before that is known.
+  Tensors least_;         ///< Of real outputs: what is a jump, and no move.
   std::vector<Ranks> ranks_;
   bool found_ = false;
 };

@@ -4,6 +4,7 @@
 
 #include "judge/cut_off.hpp"
 #include "judge/judge.hpp"
+#include "judge/near_choices.hpp"
 #include "judge/ranks.hpp"
 #include "judge/tally.hpp"
 #include "judge/tensors.hpp"
@@ -116,6 +117,10 @@ CaseResult compare(const Problem& problem, const Case& one, const Tensors& outpu
     if (tally.wrong > 0 && k < one.ranks.size() && one.ranks[k].numbers.defined()) {
       got = without_ties(got, one.ranks[k]);
       tally = tally_errors(got, made, one.oracle[k], allowed);
+      if (tally.wrong > 0) {
+        got = without_ties(without_near_choices(problem, one, k, outputs[k]), one.ranks[k]);
+        tally = tally_errors(got, made, one.oracle[k], allowed);
+      }
     }
     if (tally.wrong > 0 && arithmetic == Arithmetic::gpu && got.is_floating_point()) {
       allowed = allowed.clamp_min(flushed_by_atomics(one));

@@ -57,6 +57,7 @@ struct Ranks {
   at::Tensor slack = {};  ///< Numbers are equal that differ by as much as one of them has here,
   double least = 0.0;     ///< and all that are smaller than this.
   at::Tensor exact = {};  ///< As they were before float32 made more of them the same.
+  double near = 0.0;      ///< By so much, relative, computed numbers may be off.
 };
 
 /// Whether an output of a case has only numbers that are copied or chosen from the inputs.
@@ -196,6 +197,11 @@ struct Inside {
   /// Real numbers that are put in an order that PyTorch leaves open (`topk`, `sort`, ...) are
   /// larger by up to so much, relative, the higher their index is; smaller where it is negative.
   double ties = 0.0;
+  /// Where these are set, numbers in tensors of this shape are larger by `favour` of their size, and
+  /// smaller where it is negative: the inputs' by less than tells two of them apart, and what an
+  /// operator computes in that shape by as much, unless it is exact.
+  const at::Tensor* favoured = nullptr;
+  double favour = 0.0;
   /// By so much, relative and each in its own way, terms of sums move that are not whole.
   double terms = 0.0;
   bool single = false;                  ///< Numbers are put in such an order as float32 has them.

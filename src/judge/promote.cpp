@@ -227,11 +227,49 @@ void note_ranks(const at::Tensor& numbers, const c10::IValue& result, std::int64
   inside.ranks->back().exact = exact;
 }
 
+/// Less than what the numbers of a case tells apart, and enough for many.
+double next_to_nothing() { return inside.single ? 0x1p-30 : 0x1p-50; }
+
+bool may_be_favoured(const at::Tensor& value) {
+  return value.defined() && value.scalar_type() == at::kDouble &&
+         value.sizes().equals(inside.favoured->sizes());
+}
+
+/// `value` with what is favoured, and not `exact`, by `by` of its size.
+at::Tensor in_favour(const at::Tensor& value, const at::Tensor& exact, double by) {
+  // What is below the least that is ranked changes places with zero.
+  const double least = std::copysign(2.0 * least_ranked(inside.single), by);
+  const auto apart = value + value.abs().mul_(by).add_(least);
+  return at::where(inside.favoured->logical_and(exact.logical_not()), apart, value);
+}
+
+/// Nobody tells an input's numbers apart from what they become. Zeros and ones alone are a mask, of
+/// which a zero that is nearly one means something else.
+at::Tensor favoured_input(const at::Tensor& input) {
+  if (!may_be_favoured(input) || input.mul(input).eq(input).all().item().toBool()) return input;
+  const double by = std::copysign(8.0 * next_to_nothing(), inside.favour);
+  return in_favour(input, at::isfinite(input).logical_not(), by);
+}
+
+/// What an operator computes, and neither passes on nor writes to. Whole numbers are exact, and may
+/// be a mask, but not where they are what exponentials underflow or saturate to.
+void favour_results(std::string_view name, const c10::FunctionSchema& schema,
+                    torch::jit::Stack& stack) {
+  const bool of_exponentials = is_one_of(name, {"softmax", "exp", "exp2", "sigmoid", "expit"});
+  const auto begin = stack.size() - schema.returns().size();
+  for (std::size_t i = 0; i < schema.returns().size(); ++i) {
+    auto& result = stack[begin + i];
+    if (schema.returns()[i].alias_info() != nullptr || !result.isTensor()) continue;
+    const auto made = result.toTensor();
+    if (!may_be_favoured(made)) continue;
+    const auto exact = of_exponentials ? made.isinf() : made.eq(made.round());
+    result = in_favour(made, exact, inside.favour);
+  }
+}
+
 /// Breaks ties by their place along any dimension. Of numbers that were `given` none but those that
 /// are equal are any.
 void break_ties(c10::IValue& value, bool given) {
-  // Less than float32 tells apart, and enough for many.
-  const double next_to_nothing = inside.single ? 0x1p-30 : 0x1p-50;
   if (!value.isTensor() || value.toTensor().scalar_type() != at::kDouble) return;
   const auto numbers = as_compared(value.toTensor());
   auto places = at::zeros(numbers.sizes(), numbers.options());
@@ -243,7 +281,7 @@ void break_ties(c10::IValue& value, bool given) {
   }
   // What is below the least that is ranked changes places with zero.
   const double way = inside.ties < 0.0 ? -1.0 : 1.0;
-  const double by = given ? way * next_to_nothing : inside.ties;
+  const double by = given ? way * next_to_nothing() : inside.ties;
   const double least = 2.0 * way * least_ranked(inside.single);
   const auto apart = numbers + numbers.abs().mul_(by).add_(least).mul_(places);
   value = at::where(at::isfinite(numbers), apart, numbers);
@@ -506,7 +544,9 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   if (chosen) {
     op.callBoxed(&*chosen);
     unmoved.note(*stack, *chosen);
-    if (inside.ties == 0.0) keep_places(*stack, *chosen);
+    if (inside.ties == 0.0 && inside.favoured == nullptr) keep_places(*stack, *chosen);
+  } else if (inside.favoured != nullptr) {
+    favour_results(name, schema, *stack);
   }
   const auto returned = schema.returns().size();
   for (auto i = stack->size() - returned; i < stack->size(); ++i) {
@@ -546,7 +586,11 @@ Tensors promoted(const Reference& reference, const Tensors& inputs, at::ScalarTy
   moves_made = 0;
   Tensors raised_inputs;
   raised_inputs.reserve(inputs.size());
-  for (const auto& input : inputs) raised_inputs.push_back(raise_tensor(input));
+  for (const auto& input : inputs) {
+    auto raised = raise_tensor(input);
+    if (within.favoured != nullptr) raised = favoured_input(raised);
+    raised_inputs.push_back(std::move(raised));
+  }
   if (within.given != nullptr) unmoved = Unmoved(raised_inputs, *within.given);
   for (const auto& input : raised_inputs) derived.note(input);
   const auto forget_all = c10::make_scope_exit([] {

@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <utility>
@@ -68,6 +69,13 @@ Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found) {
     }
   }
   return {};
+}
+
+void take_near_for_equal(Ranks& ranks, double near, bool single) {
+  ranks.near = near;
+  ranks.least = least_ranked(single);
+  ranks.slack = at::zeros_like(ranks.numbers);
+  if (!ranks.given) ranks.slack.add_(ranks.numbers.abs(), near).nan_to_num_(0.0, 0.0);
 }
 
 at::Tensor without_ties(const at::Tensor& got, const Ranks& ranks) {

@@ -18,6 +18,10 @@ namespace ouroboros::judge {
 /// gives none of these, or none has an equal.
 [[nodiscard]] Ranks ranks_of(const at::Tensor& output, const std::vector<Ranks>& found);
 
+/// From now on numbers that were computed may be off by `near`, relative: those that are no further
+/// apart are equal.
+void take_near_for_equal(Ranks& ranks, double near, bool single);
+
 /// `got` with the oracle's place wherever it has another one of an equal number, in rows that have
 /// no place twice.
 [[nodiscard]] at::Tensor without_ties(const at::Tensor& got, const Ranks& ranks);

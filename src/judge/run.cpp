@@ -178,13 +178,19 @@ Tensors moved(const Tensors& inputs, double by, Moves moves, std::uint64_t seed)
     const auto key = key_of_moves(moves, seed, k);
     const auto count = out[k].numel();
     auto* values = out[k].mutable_data_ptr<double>();
+    if (moves == Moves::together || moves == Moves::up) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        values[i] += by * (moves == Moves::up ? std::fabs(values[i]) : values[i]);
+      }
+      continue;
+    }
     for (std::int64_t i = 0; i < count; ++i) {
       const auto place = moves == Moves::by_value
                              ? std::bit_cast<std::uint64_t>(std::fabs(values[i]))
                              : static_cast<std::uint64_t>(i);
       const auto bits = random::bits(key, place);
       const double far = static_cast<double>(bits & 0xffff) * (by * 0x1p-17) + 0.75 * by;
-      values[i] *= 1.0 + (moves == Moves::together ? by : (bits >> 63) != 0 ? far : -far);
+      values[i] *= 1.0 + ((bits >> 63) != 0 ? far : -far);
     }
   }
   return out;
@@ -194,8 +200,8 @@ Tensors moved_by_operators(const Tensors& inputs, double by, Moves moves, std::u
   auto out = raise(inputs);
   for (std::size_t k = 0; k < out.size(); ++k) {
     if (!out[k].is_floating_point()) continue;
-    if (moves == Moves::together) {
-      out[k].mul_(1.0 + by);
+    if (moves == Moves::together || moves == Moves::up) {
+      out[k].add_(moves == Moves::up ? out[k].abs() : out[k], by);
       continue;
     }
     const auto key = key_of_moves(moves, seed, k);

@@ -43,13 +43,14 @@ namespace ouroboros::judge {
 
 /// What decides which way a number moves.
 enum class Moves : std::uint8_t {
-  together,  ///< Nothing, as the roundings of a long sum may well fall.
+  together,  ///< Nothing, as the roundings of a long sum may well fall: all grow in size.
+  up,        ///< Nothing: all go up, also those below zero.
   by_place,  ///< Chance, for each element.
   by_value,  ///< Its size alone: what is equal stays so, in all inputs, and so does what cancels.
 };
 
-/// As `raise`, with every real number moved, relative to itself: all up by `by` where they move
-/// together; otherwise up or down at random, by 3/4 to 5/4 of `by`. With one size for all, terms
+/// As `raise`, with every real number moved, relative to itself: by `by` where nothing decides;
+/// otherwise up or down at random, by 3/4 to 5/4 of `by`. With one size for all, terms
 /// that cancel would often move as one.
 [[nodiscard]] Tensors moved(const Tensors& inputs, double by, Moves moves, std::uint64_t seed);
 

@@ -1,0 +1,183 @@
+#include <ATen/ops/amax.h>
+#include <ATen/ops/bincount.h>
+#include <ATen/ops/round.h>
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/sort.h>
+#include <ATen/ops/topk.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <tuple>
+#include <vector>
+
+#include "catch.hpp"
+#include "judge/judge.hpp"
+#include "judge_problems.hpp"
+
+using namespace ouroboros;
+using ouroboros_test::problem_of;
+
+namespace {
+
+using Function = std::function<Tensors(const Tensors&)>;
+using TopK = std::function<at::Tensor(const at::Tensor&, std::int64_t)>;
+
+/// In how many cases of a problem an answer is refused.
+int refused(const Problem& problem, const Function& answer, DType dtype = DType::float32) {
+  int count = 0;
+  for (const auto& spec : judge::derive_cases(problem, {dtype}, 11)) {
+    const auto one = judge::realise(problem, spec);
+    Tensors made;
+    for (const auto& output : answer(one.inputs)) made.push_back(output.contiguous());
+    count += judge::compare(problem, one, made).status != "passed" ? 1 : 0;
+  }
+  return count;
+}
+
+Problem of_experts(Reference reference, std::int64_t experts) {
+  auto problem = problem_of(std::move(reference));
+  problem.axes[0].minimum = 1;
+  problem.axes[1].fixed = experts;
+  return problem;
+}
+
+at::Tensor any_of_ties(const at::Tensor& x, std::int64_t count) {
+  return std::get<1>(at::topk(x, count));
+}
+
+at::Tensor first_of_ties(const at::Tensor& x, std::int64_t count) {
+  const auto order = std::get<1>(at::sort(x, /*stable=*/true, -1, /*descending=*/true));
+  return order.slice(-1, 0, count);
+}
+
+at::Tensor last_of_ties(const at::Tensor& x, std::int64_t count) {
+  return x.size(-1) - 1 - first_of_ties(x.flip(-1), count);
+}
+
+/// Of groups of four the three with the largest maxima: one for each member, and else zero.
+at::Tensor kept_of(const at::Tensor& scores, const TopK& groups) {
+  const auto best = scores.reshape({scores.size(0), -1, 4}).amax({-1});
+  return at::zeros_like(best).scatter_(-1, groups(best, 3), 1.0).repeat_interleave(4, -1);
+}
+
+/// The places of their largest six.
+at::Tensor in_two_stages(const at::Tensor& scores, const TopK& groups, const TopK& members) {
+  const auto outside = kept_of(scores, groups).eq(0);
+  return members(scores.masked_fill(outside, -std::numeric_limits<double>::infinity()), 6);
+}
+
+at::Tensor by_hand(const at::Tensor& x) {
+  const auto e = (x - x.amax({-1}, true)).exp();
+  return e * e.sum({-1}, true).reciprocal();
+}
+
+/// As its first three bytes have it.
+at::Tensor cut(const at::Tensor& x) {
+  return x.contiguous().view(at::kInt).bitwise_and(at::Scalar(~0xffff)).view(at::kFloat);
+}
+
+}  // namespace
+
+TEST_CASE("of groups that are equal any may be chosen, and then its members", "[judge]") {
+  const auto problem = of_experts(
+      [](const Tensors& in) { return Tensors{in_two_stages(in[0], any_of_ties, any_of_ties)}; },
+      32);
+  for (const TopK& one : {TopK(first_of_ties), TopK(last_of_ties)}) {
+    CHECK(refused(problem,
+                  [&](const Tensors& in) { return Tensors{in_two_stages(in[0], one, one)}; }) == 0);
+  }
+  // The first group, and of its members the last.
+  CHECK(refused(problem, [&](const Tensors& in) {
+          return Tensors{in_two_stages(in[0], first_of_ties, last_of_ties)};
+        }) == 0);
+  // Numbers that were given are equal or they are not.
+  CHECK(refused(problem, [&](const Tensors& in) {
+          return Tensors{in_two_stages(cut(in[0]), first_of_ties, first_of_ties)};
+        }) > 0);
+  CHECK(refused(problem, [&](const Tensors& in) { return Tensors{first_of_ties(in[0], 6)}; }) > 0);
+}
+
+TEST_CASE("of groups that are as good as equal any may be chosen", "[judge]") {
+  const auto problem = of_experts(
+      [](const Tensors& in) {
+        return Tensors{in_two_stages(in[0].softmax(-1), any_of_ties, any_of_ties)};
+      },
+      32);
+  for (const TopK& one : {TopK(first_of_ties), TopK(last_of_ties)}) {
+    CHECK(refused(problem, [&](const Tensors& in) {
+            return Tensors{in_two_stages(by_hand(in[0]), one, one)};
+          }) == 0);
+  }
+  CHECK(refused(problem, [&](const Tensors& in) {
+          return Tensors{in_two_stages(cut(by_hand(in[0])), first_of_ties, first_of_ties)};
+        }) > 0);
+  CHECK(refused(problem,
+                [&](const Tensors& in) { return Tensors{first_of_ties(by_hand(in[0]), 6)}; }) > 0);
+}
+
+TEST_CASE("who leaves a stage of a choice out is refused, however groups are kept", "[judge]") {
+  using Mask = std::function<at::Tensor(const at::Tensor& scores, const at::Tensor& kept)>;
+  for (const Mask& masked :
+       {Mask([](const at::Tensor& s, const at::Tensor& kept) { return s * kept; }),
+        Mask([](const at::Tensor& s, const at::Tensor& kept) { return s - 1e30 * (1 - kept); }),
+        Mask([](const at::Tensor& s, const at::Tensor& kept) {
+          return s.masked_fill((1 - kept).ne(0), -std::numeric_limits<double>::infinity());
+        }),
+        Mask([](const at::Tensor& s, const at::Tensor& kept) { return s + kept.log(); }),
+        Mask([](const at::Tensor& s, const at::Tensor& kept) {
+          return at::where(kept.mul(0.7).gt(0), s, -1e30);
+        })}) {
+    const auto problem = of_experts(
+        [&](const Tensors& in) {
+          const auto scores = in[0].sigmoid();
+          return Tensors{any_of_ties(masked(scores, kept_of(scores, any_of_ties)), 6)};
+        },
+        32);
+    CHECK(refused(problem, [](const Tensors& in) {
+            return Tensors{first_of_ties(in[0].sigmoid(), 6)};
+          }) > 15);
+  }
+}
+
+TEST_CASE("counts of a choice may differ by equal numbers and by near ones at once", "[judge]") {
+  const auto counts = [](const at::Tensor& chosen) {
+    return Tensors{at::bincount(chosen.flatten(), {}, 16)};
+  };
+  const auto problem =
+      of_experts([&](const Tensors& in) { return counts(any_of_ties(in[0].softmax(-1), 2)); }, 16);
+  for (const TopK& one : {TopK(first_of_ties), TopK(last_of_ties)}) {
+    for (const auto dtype : {DType::float32, DType::float16}) {
+      CHECK(refused(
+                problem,
+                [&](const Tensors& in) { return counts(one(by_hand(in[0].to(at::kFloat)), 2)); },
+                dtype) == 0);
+    }
+  }
+  CHECK(refused(problem,
+                [&](const Tensors& in) { return counts(first_of_ties(by_hand(in[0]), 3)); }) > 0);
+}
+
+TEST_CASE("halves of opposite numbers may both be rounded up", "[judge]") {
+  // Two numbers of four bits in a byte.
+  const auto packed = [](const at::Tensor& x, const Function& nearest) {
+    const auto low = x.amin({-1}, true);
+    const auto scale = ((x.amax({-1}, true) - low) / 15).clamp_min(1e-8);
+    const auto q = nearest({(x - low) / scale}).front().clamp(0, 15).to(at::kInt);
+    return Tensors{q.slice(-1, 0, std::nullopt, 2) + 16 * q.slice(-1, 1, std::nullopt, 2)};
+  };
+  const Function even = [](const Tensors& in) { return Tensors{in[0].round()}; };
+  auto problem = problem_of([&](const Tensors& in) { return packed(in[0], even); });
+  problem.axes[0].minimum = 1;
+  problem.axes[1].minimum = 2;
+  problem.axes[1].multiple_of = 2;
+  CHECK(refused(problem, [&](const Tensors& in) {
+          return packed(in[0], [](const Tensors& q) { return Tensors{(q[0] + 0.5).floor()}; });
+        }) == 0);
+  CHECK(refused(problem, [&](const Tensors& in) {
+          return packed(in[0], [](const Tensors& q) { return Tensors{q[0].floor()}; });
+        }) > 0);
+}

@@ -197,9 +197,9 @@ struct Inside {
   /// Real numbers that are put in an order that PyTorch leaves open (`topk`, `sort`, ...) are
   /// larger by up to so much, relative, the higher their index is; smaller where it is negative.
   double ties = 0.0;
-  /// Where these are set, numbers in tensors of this shape are larger by `favour` of their size, and
-  /// smaller where it is negative: the inputs' by less than tells two of them apart, and what an
-  /// operator computes in that shape by as much, unless it is exact.
+  /// Where these are set, numbers in tensors of this shape are larger by `favour` of their size,
+  /// and smaller where it is negative: the inputs' by less than tells two of them apart, and what
+  /// an operator computes in that shape by as much, unless it is exact.
   const at::Tensor* favoured = nullptr;
   double favour = 0.0;
   /// By so much, relative and each in its own way, terms of sums move that are not whole.

@@ -34,6 +34,16 @@ std::vector<judge::Case> pool_of(const Problem& problem, DType dtype = DType::fl
   return cases;
 }
 
+/// Cases of one family and shape.
+std::vector<judge::Case> many_of(const Problem& problem, DType dtype, const std::string& family,
+                                 const AxisValues& axes, std::uint64_t count) {
+  std::vector<judge::Case> cases;
+  for (std::uint64_t seed = 1; seed <= count; ++seed) {
+    cases.push_back(judge::realise(problem, {0, dtype, axes, family, seed}));
+  }
+  return cases;
+}
+
 /// In how many cases an answer is refused.
 auto refused(const Problem& problem, const std::vector<judge::Case>& cases,
              const Function& answer) {
@@ -157,7 +167,7 @@ TEST_CASE("counts of a choice may differ by equal numbers and by near ones at on
   const auto problem =
       of_experts([&](const Tensors& in) { return counts(any_of_ties(in[0].softmax(-1), 2)); }, 16);
   for (const auto dtype : {DType::float16, DType::float32}) {
-    const auto cases = pool_of(problem, dtype);
+    const auto cases = many_of(problem, dtype, "patchwork", {{"rows", 256}, {"cols", 16}}, 40);
     for (const TopK& one : {TopK(first_of_ties), TopK(last_of_ties)}) {
       CHECK(refused(problem, cases, [&](const Tensors& in) {
               return counts(one(by_hand(in[0].to(at::kFloat)), 2));
@@ -174,19 +184,18 @@ TEST_CASE("halves of opposite numbers may both be rounded up", "[judge]") {
   const auto packed = [](const at::Tensor& x, const Function& nearest) {
     const auto low = x.amin({-1}, true);
     const auto scale = ((x.amax({-1}, true) - low) / 15).clamp_min(1e-8);
-    const auto q = nearest({(x - low) / scale}).front().clamp(0, 15).to(at::kInt);
+    const auto q = nearest({x - low, scale}).front().clamp(0, 15).to(at::kInt);
     return Tensors{q.slice(-1, 0, std::nullopt, 2) + 16 * q.slice(-1, 1, std::nullopt, 2)};
   };
-  const Function even = [](const Tensors& in) { return Tensors{in[0].round()}; };
-  auto problem = problem_of([&](const Tensors& in) { return packed(in[0], even); });
-  problem.axes[0].minimum = 1;
-  problem.axes[1].minimum = 2;
-  problem.axes[1].multiple_of = 2;
-  const auto cases = pool_of(problem);
+  const Function even = [](const Tensors& in) { return Tensors{(in[0] / in[1]).round()}; };
+  const auto problem = problem_of([&](const Tensors& in) { return packed(in[0], even); });
+  const auto cases = many_of(problem, DType::float32, "equal", {{"rows", 64}, {"cols", 32}}, 60);
   CHECK(refused(problem, cases, [&](const Tensors& in) {
-          return packed(in[0], [](const Tensors& q) { return Tensors{(q[0] + 0.5).floor()}; });
+          return packed(in[0], [](const Tensors& q) {
+            return Tensors{(q[0] * q[1].reciprocal() + 0.5).floor()};
+          });
         }) == 0);
   CHECK(refused(problem, cases, [&](const Tensors& in) {
-          return packed(in[0], [](const Tensors& q) { return Tensors{q[0].floor()}; });
+          return packed(in[0], [](const Tensors& q) { return Tensors{(q[0] / q[1]).floor()}; });
         }) > 0);
 }

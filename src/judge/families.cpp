@@ -102,8 +102,8 @@ constexpr bool other_half(std::size_t row) noexcept { return (row + row / 8) % 2
 /// What the rows of a mixture look like: the first eight are what the shortest patchwork has, or
 /// the last eight.
 constexpr std::array<std::string_view, 16> patches = {
-    "uniform", "x64", "large_mean", "spike", "equal", "tiny", "mixed", "sorted_x64",
-    "bytes",   "x64", "far_below",  "spike", "equal", "tiny", "mixed", "odd_sign"};
+    "uniform", "x64", "large_mean", "spike", "equal", "tiny",      "mixed", "sorted_x64",
+    "bytes",   "x64", "large_mean", "spike", "equal", "far_below", "mixed", "odd_sign"};
 
 /// Of "scattered": one row in so many, and so many at most, is of a family of its own. The first
 /// ones show what costs most to get right: a mean far from zero, and exponentials that overflow.

@@ -254,6 +254,21 @@ TEST_CASE("rows are long, and full of whole blocks", "[judge]") {
   }
 }
 
+TEST_CASE("of any eight rows of a patchwork one has a mean far from zero", "[judge]") {
+  const auto problem = softmax_problem();
+  for (std::uint64_t seed = 0; seed < 32; ++seed) {
+    const judge::CaseSpec spec{0, DType::float32, {{"rows", 8}, {"cols", 5000}}, "patchwork", seed};
+    const auto into = judge::empty({8, 5000}, at::kFloat);
+    judge::draw_input(problem, spec, 0, 0, into);
+    const auto rows = into.to(at::kDouble).unbind();
+    CHECK(std::ranges::any_of(rows, [](const at::Tensor& row) {
+      const double mean = row.mean().item().toDouble();
+      const double variance = (row - mean).square().mean().item().toDouble();
+      return std::fabs(mean) > 64 && variance > 0.5 && variance < 2.0;
+    }));
+  }
+}
+
 TEST_CASE("every axis is long in some case of every dtype", "[judge]") {
   Problem product;
   product.name = "product";

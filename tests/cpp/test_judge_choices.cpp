@@ -1,5 +1,7 @@
 #include <ATen/ops/amax.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/bincount.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/round.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
@@ -158,6 +160,25 @@ TEST_CASE("who leaves a stage of a choice out is refused, however groups are kep
             return Tensors{first_of_ties(in[0].sigmoid(), 6)};
           }) > 15);
   }
+}
+
+TEST_CASE("zeros and ones alone are a mask, which nothing is in favour of", "[judge]") {
+  const auto nothing_is_left = [](const at::Tensor& input) {
+    const auto chosen = at::ones(input.sizes(), at::kBool);
+    const Tensors given = {input};
+    judge::Inside inside;
+    inside.given = &given;
+    inside.single = true;
+    inside.favoured = &chosen;
+    inside.favour = 0x1p-20;
+    const auto made =
+        judge::promoted([](const Tensors& in) { return Tensors{(in[0] - in[0].round()).eq(0)}; },
+                        given, at::kDouble, inside);
+    return made.front().all().item().toBool();
+  };
+  const auto mask = at::arange(2, at::kDouble).repeat({4});
+  CHECK(nothing_is_left(mask));
+  CHECK_FALSE(nothing_is_left(mask * 3));
 }
 
 TEST_CASE("counts of a choice may differ by equal numbers and by near ones at once", "[judge]") {

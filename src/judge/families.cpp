@@ -61,24 +61,41 @@ struct Exponents {
   int depth;  ///< Rows below it are beyond what masks and many maxima begin with.
   int mixed_low;
   int mixed_high;
-  int near;  ///< From 3 to a number that few bits tell from it: eight steps, of short ones fewer.
+  int white;  ///< Bytes are all smaller than it.
+  int near;   ///< From 3 to a number that few bits tell from it: eight steps, of short ones fewer.
 };
 
 Exponents exponents_of(DType dtype) noexcept {
   switch (dtype) {
     case DType::float16:
-      return {-17, -8, -13, 7, 7, 13, 15, -10, 4, -6};
+      return {-17, -8, -13, 7, 7, 13, 15, -10, 4, 8, -6};
     case DType::bfloat16:
-      return {-131, -10, -60, 4, 14, 16, 16, -20, 8, -4};
+      return {-131, -10, -60, 4, 14, 16, 16, -20, 8, 8, -4};
     case DType::float8_e4m3fn:
-      return {-8, -3, -5, 3, 7, 8, 7, -6, 4, -2};
+      return {-8, -3, -5, 3, 7, 8, 7, -6, 4, 8, -2};
     case DType::float8_e5m2:
-      return {-16, -6, -12, 2, 7, 14, 14, -12, 8, -1};
+      return {-16, -6, -12, 2, 7, 14, 14, -12, 8, 8, -1};
     case DType::float64:
-      return {-1027, -10, -500, 11, 14, 16, 16, -20, 8, -48};
+      return {-1027, -10, -500, 11, 14, 16, 16, -20, 8, 8, -48};
     default:
-      return {-131, -10, -60, 11, 14, 16, 16, -20, 8, -19};
+      return {-131, -10, -60, 11, 14, 16, 16, -20, 8, 8, -19};
   }
+}
+
+/// Of numbers that become scores, where a family's largest one may meet another input's.
+constexpr double largest_to_score = 0x1p10;
+
+/// Those of numbers that become scores. Of two such, added up over a head and scaled as an
+/// attention's, little is above 2^16, where float32 still tells hundredths apart: who puts parts
+/// together by logarithms of their sums keeps these.
+Exponents of_scores(Exponents power) noexcept {
+  power.mean = std::min(power.mean, 6);
+  power.overflow = std::min(power.overflow, 8);
+  power.tallest = power.overflow;
+  power.depth = power.mean;
+  power.mixed_high = std::min(power.mixed_high, 6);
+  power.white = 6;
+  return power;
 }
 
 /// In longer rows of one number a plain sum errs the same way at every step, so the number has so
@@ -241,11 +258,12 @@ struct RowShaper {
       });
     } else if (family == "bytes") {
       // As images have them that nobody has scaled; in half of the rows all but white.
-      each_row(1, [this](auto row, std::size_t n) {
+      const double end = std::ldexp(1.0, power.white);
+      each_row(1, [&](auto row, std::size_t n) {
         const std::uint64_t begin = n * layout.cols;
         for (std::size_t i = 0; i < row.size(); ++i) {
           const double share = random::uniform(level, begin + i);
-          row[i] = !other_half(n) ? std::floor(256.0 * share) : share < 1.0 / 16 ? 254.0 : 255.0;
+          row[i] = !other_half(n) ? std::floor(end * share) : end - (share < 1.0 / 16 ? 2.0 : 1.0);
         }
       });
     } else if (family == "x8") {
@@ -498,6 +516,8 @@ std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, st
     power.tallest = power.overflow;
     power.depth = power.mean;
   }
+  const bool scores = spec.scores && dtype != DType::float64;
+  if (scores) power = of_scores(power);
   // A single row is of any kind, in all inputs of the same.
   const bool single = layout.rows == 1 && !is_mixture(spec);
   const auto kind = single ? random::below(stream(spec, 0, kinds), 0, 64) : 0;
@@ -506,8 +526,9 @@ std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, st
   if (spec.family == "scattered") {
     shaper.scatter();
     // Infinity is another family's.
-    const double largest = with_type(
+    const double finite = with_type(
         dtype, []<typename T>(T*) { return static_cast<double>(std::numeric_limits<T>::max()); });
+    const double largest = scores ? std::min(finite, largest_to_score) : finite;
     for (double& v : out) v = std::clamp(v, -largest, largest);
     return out;
   }

@@ -71,12 +71,13 @@ Marks marks_of(const Problem& problem, DType dtype) {
   const at::NoGradGuard no_grad;
   try {
     const auto inputs = raise(plain_case(problem, dtype).inputs);
-    MarkNotes notes{problem, inputs, {}, {}};
+    MarkNotes notes{problem, inputs, {}, {}, Scores(problem, inputs)};
     Inside inside;
     inside.marks = &notes;
     static_cast<void>(promoted(problem.reference, inputs, at::kDouble, inside));
     return {{notes.whole.begin(), notes.whole.end()},
-            {notes.sentinels.begin(), notes.sentinels.end()}};
+            {notes.sentinels.begin(), notes.sentinels.end()},
+            notes.scores.any()};
   } catch (const ReferenceFault&) {
     return {};  // Whoever draws cases says what it is.
   }

@@ -9,15 +9,17 @@
 #include <vector>
 
 #include "judge/judge.hpp"
+#include "judge/scores.hpp"
 
 namespace ouroboros::judge {
 
-/// Numbers that a reference asks its inputs for, ascending. Drawn by chance alone they would hardly
-/// be met.
+/// What a reference asks of its inputs. Numbers are ascending; drawn by chance alone they would
+/// hardly be met.
 struct Marks {
   /// Those that it compares integers with, cuts them off at or leaves out as an `ignore_index`.
   std::vector<std::int64_t> whole;
   std::vector<Sentinel> sentinels;
+  bool scores = false;  ///< See `Scores`.
 };
 
 /// Nothing where the reference cannot be run.
@@ -29,6 +31,7 @@ struct MarkNotes {
   const Tensors& inputs;
   std::set<std::int64_t> whole;
   std::set<Sentinel> sentinels;
+  Scores scores;
 };
 
 /// Those of an operator whose arguments end `stack`.

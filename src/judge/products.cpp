@@ -216,6 +216,11 @@ std::optional<at::Tensor> with_added(const Given& given, const at::Tensor& first
 
 }  // namespace
 
+bool multiplies_matrices(std::string_view name) {
+  return is_one_of(name, {"mm", "bmm", "matmul", "linear", "addmm", "baddbmm", "einsum", "mv",
+                          "tensordot", "inner", "conv1d", "conv2d", "conv3d", "convolution"});
+}
+
 std::optional<at::Tensor> product_by_loops(std::string_view name, const c10::FunctionSchema& schema,
                                            const torch::jit::Stack& stack, int order) {
   const Given given(schema, stack, order);

@@ -10,6 +10,9 @@
 /// less.
 namespace ouroboros::judge {
 
+/// Whether an operator makes a product of matrices, or a convolution.
+[[nodiscard]] bool multiplies_matrices(std::string_view name);
+
 /// The result of a product of matrices or of a convolution, whose arguments end `stack`. Terms are
 /// added one after the other in orders 0 and 2, and in 1 and 3 in parts of 32 that are cut off, not
 /// rounded, when they are added to the sum, as tensor cores do; but for order 0 one factor is off

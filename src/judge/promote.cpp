@@ -109,11 +109,6 @@ std::string_view plain_name(const c10::FunctionSchema& schema) {
   return name;
 }
 
-bool multiplies_matrices(std::string_view name) {
-  return is_one_of(name, {"mm", "bmm", "matmul", "linear", "addmm", "baddbmm", "einsum", "mv",
-                          "tensordot", "inner", "conv1d", "conv2d", "conv3d", "convolution"});
-}
-
 /// The nearest number of so many bits, by Veltkamp's splitting (Dekker, "A floating-point technique
 /// for extending the available precision", 1971).
 at::Tensor of_few_bits(const at::Tensor& tensor, int bits) {
@@ -474,6 +469,14 @@ bool add_in_loops(std::string_view name, const c10::OperatorHandle& op, torch::j
   return false;
 }
 
+/// Python's constructors, such as `torch.tensor([0.5])`, fill the memory that `empty` gives them
+/// themselves, as numbers of the type that they asked for. They do so below autograd, where nobody
+/// else who is seen is.
+bool is_for_a_constructor(std::string_view name) {
+  return name == "empty" &&
+         c10::impl::tls_local_dispatch_key_set().excluded_.has(c10::DispatchKey::ADInplaceOrView);
+}
+
 void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const auto name = plain_name(op.schema());
   constexpr std::size_t known_arguments = 8;  // Of PyTorch's operator since 2.5.
@@ -485,6 +488,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   }
   // Operators are seen whole: what a composite one does inside is not intercepted again.
   const c10::impl::ExcludeDispatchKeyGuard outside(promotion);
+  if (is_for_a_constructor(name)) return op.callBoxed(stack);
   const auto& schema = op.schema();
   if (schema.name() == "aten::view" && schema.overload_name() == "dtype") {
     throw ReferenceFault(
@@ -540,6 +544,9 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   const bool probabilities = inside.probabilities && is_one_of(name, {"softmax", "log_softmax"});
   const bool inexact =
       inside.of_differences != 0.0 && (probabilities || is_inexact(name, !follows));
+  const auto becomes = inside.marks != nullptr
+                           ? inside.marks->scores.meet(name, std::span(*stack).subspan(begin))
+                           : Scores::Kind::constant;
   op.callBoxed(stack);
   if (chosen) {
     op.callBoxed(&*chosen);
@@ -552,6 +559,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   for (auto i = stack->size() - returned; i < stack->size(); ++i) {
     raise_value((*stack)[i]);
     if (follows) derived.note((*stack)[i]);
+    if (inside.marks != nullptr) inside.marks->scores.note((*stack)[i], becomes);
   }
   if (ordered.defined() && ordered.dim() > 0 && dim >= 0 && returned > 0) {
     if (inside.ranks != nullptr) note_ranks(ordered, stack->back(), dim, chosen.has_value(), first);

@@ -106,6 +106,7 @@ CasePool draw_cases(const Problem& declared, const std::vector<DType>& dtypes, s
     for (auto& spec : specs) {
       spec.marks = pool.marks.whole;
       spec.sentinels = pool.marks.sentinels;
+      spec.scores = pool.marks.scores;
     }
     pool.derived = static_cast<int>(specs.size());
     beyond = realise_all(pool, problem, specs, options);
@@ -149,7 +150,10 @@ CasePool with_landmarks(const CasePool& pool, const Problem& declared, const Can
   const auto landmarks = judge::landmarks_of(candidate.source, pool.marks.whole);
   try {
     auto specs = judge::landmark_cases(problem, dtypes, seed, landmarks, all.derived);
-    for (auto& spec : specs) spec.sentinels = pool.marks.sentinels;
+    for (auto& spec : specs) {
+      spec.sentinels = pool.marks.sentinels;
+      spec.scores = pool.marks.scores;
+    }
     static_cast<void>(realise_all(all, problem, specs, options));
     judge::hold_to_copies(all.cases);
   } catch (const judge::ReferenceFault& fault) {

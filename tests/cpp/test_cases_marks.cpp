@@ -1,6 +1,12 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/einsum.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/softmax.h>
 #include <ATen/ops/where.h>
 
 #include <algorithm>
@@ -63,6 +69,34 @@ Problem of_missing(Reference reference) {
 
 std::vector<judge::Sentinel> sentinels(Reference reference) {
   return marks_of(of_missing(std::move(reference)), DType::float32).sentinels;
+}
+
+/// Three inputs of as many features, the last of which may be a layer's weights.
+Problem of_heads(Reference reference, bool parameter = false) {
+  Problem problem;
+  problem.name = "of_heads";
+  problem.axes = {{"queries", 1, 64}, {"keys", 1, 512}};
+  problem.inputs.resize(3);
+  problem.inputs[0].name = "q";
+  problem.inputs[0].shape = {{1, "queries"}, {32, ""}};
+  for (std::size_t i = 1; i < 3; ++i) {
+    problem.inputs[i].name = i == 1 ? "k" : "v";
+    problem.inputs[i].shape = {{1, "keys"}, {32, ""}};
+    problem.inputs[i].parameter = parameter;
+  }
+  problem.timed = {{{"queries", 16}, {"keys", 64}}};
+  problem.reference = std::move(reference);
+  return problem;
+}
+
+at::Tensor scores_of(const Tensors& in) {
+  return at::matmul(in[0], in[1].t()) * 0.17677669529663687;
+}
+
+Tensors attention(const Tensors& in) { return {at::matmul(at::softmax(scores_of(in), -1), in[2])}; }
+
+bool has_scores(Reference reference, bool parameter = false) {
+  return marks_of(of_heads(std::move(reference), parameter), DType::float32).scores;
 }
 
 std::int64_t count_of(const at::Tensor& tensor, std::int64_t value) {
@@ -207,5 +241,70 @@ TEST_CASE("every pool has cases in which a reference's mark counts", "[judge]") 
       marked += count_of(one.inputs[1], 777);
     }
     CHECK(marked >= 6);
+  }
+}
+
+TEST_CASE("exponentials of a product of two inputs are scores", "[judge]") {
+  CHECK(has_scores(attention));
+  CHECK(has_scores([](const Tensors& in) {
+    const auto wide = [&](std::size_t i) { return in[i].unsqueeze(0).unsqueeze(0); };
+    return Tensors{at::scaled_dot_product_attention(wide(0), wide(1), wide(2))};
+  }));
+  CHECK(has_scores([](const Tensors& in) {
+    auto logits = at::einsum("qd,kd->qk", {in[0], in[1]});
+    logits.masked_fill_(logits.lt(0), -INFINITY);
+    return Tensors{at::logsumexp(logits.div(8), -1)};
+  }));
+  // Of one input, of what was not multiplied, and of none.
+  CHECK_FALSE(has_scores([](const Tensors& in) { return Tensors{at::softmax(in[0], -1)}; }));
+  CHECK_FALSE(has_scores([](const Tensors& in) {
+    return Tensors{at::matmul(at::softmax(in[0], -1), in[1].t()), at::exp(in[2])};
+  }));
+  CHECK_FALSE(has_scores([](const Tensors& in) { return Tensors{scores_of(in), in[2]}; }));
+  // A layer's weights are never large.
+  CHECK_FALSE(has_scores(attention, true));
+}
+
+TEST_CASE("scores are large, and no larger than float32 has hundredths of", "[judge]") {
+  const auto problem = of_heads(attention);
+  const auto dtypes = std::vector<DType>{DType::float32};
+  double most = 0.0;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const auto pool = referee::with_landmarks(referee::draw_cases(problem, dtypes, seed, {}),
+                                              problem, {"keys > 100"}, dtypes, seed, {});
+    INFO(pool.fault.value_or(""));
+    CHECK(!pool.fault);
+    for (const auto& one : pool.cases) {
+      if (one.spec.family == "inf" || one.spec.family == "nan") continue;
+      CHECK(one.spec.scores);
+      const auto scores = scores_of(judge::raise(one.inputs)).abs_().nan_to_num_(0.0, 0.0);
+      const double largest = scores.max().item().toDouble();
+      INFO(one.spec.family << " of seed " << seed);
+      CHECK(largest < 0x1p17);
+      most = std::max(most, largest);
+    }
+  }
+  CHECK(most > 0x1p14);
+}
+
+TEST_CASE("numbers that become scores are smaller in families of large ones", "[judge]") {
+  const auto problem = of_heads(attention);
+  judge::CaseSpec spec{0, DType::float32, {{"queries", 64}, {"keys", 64}}, "", 5};
+  const auto largest = [&](const char* family, bool scores) {
+    spec.family = family;
+    spec.scores = scores;
+    return judge::draw(problem, spec, 0)[0].abs().max().item().toDouble();
+  };
+  for (const auto* family : {"large_mean", "common_mean"}) {
+    CHECK(largest(family, false) > 1000);
+    CHECK(largest(family, true) < 80);
+    CHECK(largest(family, true) > 40);
+  }
+  CHECK(largest("spike", false) == 0x1p14);
+  CHECK(largest("spike", true) == 0x1p8);
+  CHECK(largest("bytes", false) == 255);
+  CHECK(largest("bytes", true) == 63);
+  for (const auto* family : {"x64", "equal", "tiny"}) {
+    CHECK(largest(family, true) == largest(family, false));
   }
 }

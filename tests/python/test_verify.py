@@ -9,7 +9,7 @@ import pickle
 import signal
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +171,35 @@ def test_a_reference_that_returns_no_tensor_is_an_invalid_problem(result: object
     verdict = sweep(KERNEL, inline(lambda x: result))
     assert verdict.status is ouroboros.Status.invalid_problem
     assert "TypeError" in verdict.summary
+
+
+@pytest.mark.parametrize(
+    "constants",
+    [
+        lambda x: torch.tensor([0.5, 2.0]),
+        lambda x: torch.tensor([0.5, 2.0], dtype=torch.float16, device=x.device),
+        lambda x: torch.tensor([[0.5], [2.0]], dtype=torch.float64)[:, 0],
+        lambda x: torch.as_tensor([0.5, 2.0], dtype=torch.float32),
+        lambda x: torch.asarray([0.5, 2.0]),
+        lambda x: torch.FloatTensor([0.5, 2.0]),
+        lambda x: x.new_tensor([0.5, 2.0], dtype=torch.float32),
+        lambda x: torch.stack([torch.tensor(0.5), torch.tensor(2.0)]),
+    ],
+)
+def test_a_reference_may_make_its_constants(constants: Callable[[Any], Any]) -> None:
+    def halved_and_doubled(x: Any) -> Any:
+        low, high = constants(x)
+        return (x * low).abs() + x * high
+
+    source = """#include <cmath>
+    extern "C" void run_float32(const float* x, float* out, std::int64_t rows, std::int64_t cols) {
+      for (std::int64_t i = 0; i < rows * cols; ++i) out[i] = std::fabs(x[i] * HALFf) + x[i] * 2;
+    }"""
+    problem = ouroboros.problem(inputs={"x": "rows cols"}, dtypes=["float32"])(halved_and_doubled)
+    referee = ouroboros.Referee(until="sweep", seed=3)
+    for half, status in (("0.5", "ok"), ("0.501", "incorrect")):
+        candidate = "#include <cstdint>\n" + source.replace("HALF", half)
+        assert referee.judge(problem, candidate).status.value == status
 
 
 def test_a_reference_with_randomness_is_an_invalid_problem() -> None:

@@ -18,22 +18,20 @@
 
 #include "catch.hpp"
 #include "judge/judge.hpp"
+#include "judge_answers.hpp"
 #include "judge_problems.hpp"
 
 using namespace ouroboros;
+using ouroboros_test::Answer;
 using ouroboros_test::problem_of;
+using ouroboros_test::refused;
 
 namespace {
 
-using Function = std::function<Tensors(const Tensors&)>;
 using TopK = std::function<at::Tensor(const at::Tensor&, std::int64_t)>;
 
 std::vector<judge::Case> pool_of(const Problem& problem, DType dtype = DType::float32) {
-  std::vector<judge::Case> cases;
-  for (const auto& spec : judge::derive_cases(problem, {dtype}, 11)) {
-    cases.push_back(judge::realise(problem, spec));
-  }
-  return cases;
+  return ouroboros_test::realised(problem, {dtype});
 }
 
 /// Cases of one family and shape.
@@ -44,16 +42,6 @@ std::vector<judge::Case> many_of(const Problem& problem, DType dtype, const std:
     cases.push_back(judge::realise(problem, {0, dtype, axes, family, seed}));
   }
   return cases;
-}
-
-/// In how many cases an answer is refused.
-auto refused(const Problem& problem, const std::vector<judge::Case>& cases,
-             const Function& answer) {
-  return std::ranges::count_if(cases, [&](const judge::Case& one) {
-    Tensors made;
-    for (const auto& output : answer(one.inputs)) made.push_back(output.contiguous());
-    return judge::compare(problem, one, made).status != "passed";
-  });
 }
 
 Problem of_experts(Reference reference, std::int64_t experts) {
@@ -202,13 +190,13 @@ TEST_CASE("counts of a choice may differ by equal numbers and by near ones at on
 
 TEST_CASE("halves of opposite numbers may both be rounded up", "[judge]") {
   // Two numbers of four bits in a byte.
-  const auto packed = [](const at::Tensor& x, const Function& nearest) {
+  const auto packed = [](const at::Tensor& x, const Answer& nearest) {
     const auto low = x.amin({-1}, true);
     const auto scale = ((x.amax({-1}, true) - low) / 15).clamp_min(1e-8);
     const auto q = nearest({x - low, scale}).front().clamp(0, 15).to(at::kInt);
     return Tensors{q.slice(-1, 0, std::nullopt, 2) + 16 * q.slice(-1, 1, std::nullopt, 2)};
   };
-  const Function even = [](const Tensors& in) { return Tensors{(in[0] / in[1]).round()}; };
+  const Answer even = [](const Tensors& in) { return Tensors{(in[0] / in[1]).round()}; };
   const auto problem = problem_of([&](const Tensors& in) { return packed(in[0], even); });
   const auto cases = many_of(problem, DType::float32, "equal", {{"rows", 64}, {"cols", 32}}, 60);
   CHECK(refused(problem, cases, [&](const Tensors& in) {

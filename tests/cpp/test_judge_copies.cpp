@@ -8,40 +8,28 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
-#include <functional>
 #include <vector>
 
 #include "catch.hpp"
 #include "judge/judge.hpp"
+#include "judge_answers.hpp"
 #include "judge_problems.hpp"
 
 using namespace ouroboros;
+using ouroboros_test::Answer;
 using ouroboros_test::problem_of;
+using ouroboros_test::refused;
 
 namespace {
 
-using Function = std::function<Tensors(const Tensors&)>;
-
-std::vector<judge::Case> pool_of(const Problem& problem, std::vector<DType> dtypes) {
-  std::vector<judge::Case> cases;
-  for (const auto& spec : judge::derive_cases(problem, dtypes, 11)) {
-    cases.push_back(judge::realise(problem, spec));
-  }
+std::vector<judge::Case> pool_of(const Problem& problem, const std::vector<DType>& dtypes) {
+  auto cases = ouroboros_test::realised(problem, dtypes);
   judge::hold_to_copies(cases);
   return cases;
 }
 
-/// In how many cases of a problem an answer is refused.
-int refused(const Problem& problem, const std::vector<judge::Case>& cases, const Function& answer) {
-  return static_cast<int>(std::ranges::count_if(cases, [&](const judge::Case& one) {
-    Tensors made;
-    for (const auto& output : answer(one.inputs)) made.push_back(output.contiguous());
-    return judge::compare(problem, one, made).status != "passed";
-  }));
-}
-
-int refused(const Problem& problem, const Function& answer, DType dtype = DType::float32) {
-  return refused(problem, pool_of(problem, {dtype}), answer);
+std::ptrdiff_t refused(const Problem& problem, const Answer& answer, DType dtype = DType::float32) {
+  return ouroboros_test::refused(problem, pool_of(problem, {dtype}), answer);
 }
 
 /// The last bits of each number become `bits`.

@@ -3,11 +3,13 @@
 #include <ATen/core/grad_mode.h>
 
 #include <cmath>
+#include <exception>
 #include <optional>
 
 #include "judge/arguments.hpp"
 #include "judge/run.hpp"
 #include "judge/tensors.hpp"
+#include "ouroboros/error.hpp"
 
 namespace ouroboros::judge {
 namespace {
@@ -78,7 +80,9 @@ Marks marks_of(const Problem& problem, DType dtype) {
     return {{notes.whole.begin(), notes.whole.end()},
             {notes.sentinels.begin(), notes.sentinels.end()},
             notes.scores.any()};
-  } catch (const ReferenceFault&) {
+  } catch (const Error&) {
+    throw;  // Of the library or of its bindings: cancelled, say.
+  } catch (const std::exception&) {
     return {};  // Whoever draws cases says what it is.
   }
 }

@@ -439,20 +439,38 @@ void take_apart(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   op.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, *stack);
 }
 
+/// Gives results in the place of an operator's: in the tensors that it is to write them to (`out=`,
+/// or its own in place), where there are such.
+void give(const c10::FunctionSchema& schema, torch::jit::Stack* stack, const Tensors& made) {
+  const auto& arguments = schema.arguments();
+  Tensors into;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const auto& value = (*stack)[stack->size() - arguments.size() + i];
+    if (written(arguments[i]) && value.isTensor()) into.push_back(value.toTensor());
+  }
+  torch::jit::drop(*stack, arguments.size());
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (i >= into.size()) {
+      torch::jit::push(*stack, made[i]);
+      continue;
+    }
+    if (into[i].sizes() != made[i].sizes()) into[i].resize_(made[i].sizes());
+    torch::jit::push(*stack, into[i].copy_(made[i]));
+  }
+}
+
 /// Adds up by a plain loop, in one of several orders. False where the operator remains to be
 /// called.
 bool add_in_loops(std::string_view name, const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   auto& loops = *inside.loops;
   if (const auto made = by_loop(name, op.schema(), *stack, loops.order)) {
     loops.any = true;
-    torch::jit::drop(*stack, op.schema().arguments().size());
-    for (const auto& result : *made) torch::jit::push(*stack, result);
+    give(op.schema(), stack, {made->begin(), made->end()});
     return true;
   }
   if (const auto made = product_by_loops(name, op.schema(), *stack, loops.order)) {
     loops.any = true;
-    torch::jit::drop(*stack, op.schema().arguments().size());
-    torch::jit::push(*stack, *made);
+    give(op.schema(), stack, {*made});
     return true;
   }
   if (adds_nothing(name, op, *stack)) return false;
@@ -470,11 +488,28 @@ bool add_in_loops(std::string_view name, const c10::OperatorHandle& op, torch::j
 }
 
 /// Python's constructors, such as `torch.tensor([0.5])`, fill the memory that `empty` gives them
-/// themselves, as numbers of the type that they asked for. They do so below autograd, where nobody
-/// else who is seen is.
+/// themselves, as numbers of the type that they asked for. No mode of Python's is to see that call,
+/// which tells it from `torch.empty`.
 bool is_for_a_constructor(std::string_view name) {
   return name == "empty" &&
-         c10::impl::tls_local_dispatch_key_set().excluded_.has(c10::DispatchKey::ADInplaceOrView);
+         c10::impl::tls_local_dispatch_key_set().excluded_.has(c10::DispatchKey::Python);
+}
+
+/// Whether a generator's numbers are other ones in float64.
+bool draws_by_dtype(std::string_view name, const c10::FunctionSchema& schema) {
+  return is_one_of(name, {"rand", "rand_like", "randn", "randn_like", "normal", "uniform"}) ||
+         (name == "bernoulli" && !schema.is_mutable());
+}
+
+/// Refuses numbers that are drawn in the inputs' dtype: the oracle would be another problem's.
+void require_own_dtype(const c10::IValue& value, bool is_dtype) {
+  const bool wide = is_dtype ? value.isInt() && value.toScalarType() == at::kDouble
+                             : value.isTensor() && value.toTensor().defined() &&
+                                   value.toTensor().scalar_type() == at::kDouble;
+  if (!wide) return;
+  throw ReferenceFault(
+      "the reference draws random numbers in the dtype of its inputs, or of a layer that it makes: "
+      "they are others in float64. Draw them once, outside of it, or in float32");
 }
 
 void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
@@ -497,9 +532,12 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   }
   const auto& arguments = schema.arguments();
   const auto begin = stack->size() - arguments.size();
+  const bool draws = target == at::kDouble && draws_by_dtype(name, schema);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     auto& value = (*stack)[begin + i];
-    if (is_dtype(arguments[i]) && value.isInt()) {
+    if (draws) {
+      require_own_dtype(value, is_dtype(arguments[i]));
+    } else if (is_dtype(arguments[i]) && value.isInt()) {
       if (const auto type = raised(value.toScalarType())) value = c10::IValue(*type);
     } else if (!written(arguments[i])) {
       // Constants that a reference brought along: `a.to(b)` and `a.type_as(b)` must not lower `a`.

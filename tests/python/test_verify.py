@@ -173,6 +173,18 @@ def test_a_reference_that_returns_no_tensor_is_an_invalid_problem(result: object
     assert "TypeError" in verdict.summary
 
 
+def one_dtype(reference: Callable[..., Any]) -> ouroboros.Problem:
+    return ouroboros.problem(inputs={"x": "rows 4"}, dtypes=["float32"])(reference)
+
+
+def of_rows(statement: str) -> str:
+    """A kernel for four columns: `y` is what becomes of `x`."""
+    return f"""#include <cstdint>
+    extern "C" void run_float32(const float* x, float* y, std::int64_t rows) {{
+      for (std::int64_t i = 0; i < 4 * rows; i += 4, x += 4, y += 4) {{ {statement} }}
+    }}"""
+
+
 @pytest.mark.parametrize(
     "constants",
     [
@@ -189,17 +201,83 @@ def test_a_reference_that_returns_no_tensor_is_an_invalid_problem(result: object
 def test_a_reference_may_make_its_constants(constants: Callable[[Any], Any]) -> None:
     def halved_and_doubled(x: Any) -> Any:
         low, high = constants(x)
-        return (x * low).abs() + x * high
+        return x * low + x.abs() * high
 
-    source = """#include <cmath>
-    extern "C" void run_float32(const float* x, float* out, std::int64_t rows, std::int64_t cols) {
-      for (std::int64_t i = 0; i < rows * cols; ++i) out[i] = std::fabs(x[i] * HALFf) + x[i] * 2;
-    }"""
-    problem = ouroboros.problem(inputs={"x": "rows cols"}, dtypes=["float32"])(halved_and_doubled)
-    referee = ouroboros.Referee(until="sweep", seed=3)
-    for half, status in (("0.5", "ok"), ("0.501", "incorrect")):
-        candidate = "#include <cstdint>\n" + source.replace("HALF", half)
-        assert referee.judge(problem, candidate).status.value == status
+    problem = one_dtype(halved_and_doubled)
+    for half, status in (("0.5f", "ok"), ("0.501f", "incorrect")):
+        kernel = of_rows(
+            f"for (int k = 0; k < 4; ++k) y[k] = x[k] * {half} + (x[k] < 0 ? -x[k] : x[k]) * 2;"
+        )
+        assert sweep(kernel, problem, seed=3).status.value == status
+
+
+def into(x: Any, make: Callable[[Any], Any]) -> Any:
+    out = torch.empty(x.shape[0], dtype=torch.float32)
+    make(out)
+    return out
+
+
+@pytest.mark.parametrize(
+    "sums",
+    [
+        lambda x: into(x, lambda out: torch.sum(x, 1, out=out)),
+        lambda x: into(x, lambda out: torch.mv(x, torch.ones(4), out=out)),
+        lambda x: torch.sum(x, 1, out=torch.empty(0)),
+        lambda x: torch.zeros(x.shape[0]).addmv_(x, torch.ones(4)),
+        lambda x: x.clone().cumsum_(1)[:, 3],
+    ],
+)
+def test_a_reference_may_write_sums_into_tensors_of_its_own(sums: Callable[[Any], Any]) -> None:
+    # In float64 and by plain loops as well: else nothing is known of it, and anything allowed.
+    problem = one_dtype(sums)
+    for sum_of, status in (("x[0] + x[1] + x[2] + x[3]", "ok"), ("x[0] + x[1]", "incorrect")):
+        kernel = of_rows(f"y[0] = {sum_of}; y -= 3;")
+        assert sweep(kernel, problem, seed=3).status.value == status
+
+
+def test_a_reference_that_takes_no_float64_is_an_invalid_problem() -> None:
+    def picky(x: Any) -> Any:
+        assert x.dtype == torch.float32, "float32 alone"
+        return 2 * x
+
+    verdict = sweep(of_rows("for (int k = 0; k < 4; ++k) y[k] = 2 * x[k];"), one_dtype(picky))
+    assert verdict.status == ouroboros.Status.invalid_problem
+    assert "the reference in float64 raised" in verdict.summary
+    assert "float32 alone" in verdict.summary
+
+
+def seeded(draw: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def shifted(x: Any) -> Any:
+        torch.manual_seed(0)
+        return x + draw(x)
+
+    return shifted
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        torch.randn_like,
+        lambda x: torch.rand(4, dtype=x.dtype),
+        lambda x: torch.empty(4).normal_(),
+        lambda x: torch.nn.Linear(4, 4)(x),
+        lambda x: torch.bernoulli(torch.full_like(x, 0.5)),
+    ],
+)
+def test_random_numbers_that_depend_on_the_dtype_are_refused(draw: Callable[[Any], Any]) -> None:
+    # They would be other ones in float64, and any error would be allowed.
+    verdict = sweep(of_rows("*y = *x;"), one_dtype(seeded(draw)))
+    assert verdict.status == ouroboros.Status.invalid_problem
+    assert "draws random numbers in the dtype of its inputs" in verdict.summary
+
+
+@pytest.mark.parametrize(
+    "draw", [lambda x: torch.randn(4), lambda x: torch.rand(4, dtype=torch.float32)]
+)
+def test_random_numbers_in_float32_are_constants(draw: Callable[[Any], Any]) -> None:
+    verdict = sweep(of_rows("for (int k = 0; k < 4; ++k) y[k] = x[k];"), one_dtype(seeded(draw)))
+    assert verdict.status == ouroboros.Status.incorrect
+    assert verdict.correctness.max_error_over_allowed > 1000
 
 
 def test_a_reference_with_randomness_is_an_invalid_problem() -> None:

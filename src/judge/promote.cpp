@@ -45,6 +45,7 @@ namespace ouroboros::judge {
 namespace {
 
 constexpr auto promotion = c10::DispatchKey::TESTING_ONLY_GenericMode;
+constexpr c10::DispatchKeySet below_promotion(c10::DispatchKeySet::FULL_AFTER, promotion);
 
 /// What this thread promotes to while `promoted` runs: float64 or float32.
 thread_local at::ScalarType target = at::kDouble;
@@ -330,14 +331,16 @@ void note_product(const c10::IValue& result) {
 }
 
 /// Moves by `size`, of which one number may stand for many of the result's, that then move alike.
+/// Autograd, which may have kept the result for a reference's own backward pass, does not see it.
 void move_result(const at::Tensor& result, const at::Tensor& size) {
   if (result.scalar_type() != at::kDouble || !at::is_expandable_to(size.sizes(), result.sizes())) {
     return;
   }
+  const at::NoGradGuard no_grad;
   const auto key = random::key(inside.seed, moves_made++);
   const auto moves =
       moved({at::ones_like(size)}, inside.step, Moves::by_place, key).front().sub_(1.0);
-  result.add_(moves.mul_(size));
+  result.variable_data().add_(moves.mul_(size));
 }
 
 /// Whether others may compute the operator's result otherwise, by more than moves of the inputs
@@ -365,9 +368,10 @@ void move_inexact(const at::Tensor& result, bool power) {
 /// Of probabilities, or of their logarithms.
 void move_logarithm(std::string_view name, const at::Tensor& result, const at::Tensor& size) {
   if (name.starts_with("log")) return move_result(result, size);
+  const at::NoGradGuard no_grad;
   auto factors = at::ones_like(size);
   move_result(factors, size);
-  if (result.scalar_type() == at::kDouble) result.mul_(factors);
+  if (result.scalar_type() == at::kDouble) result.variable_data().mul_(factors);
 }
 
 /// What has edges is told how its arguments were given, if nobody computes them. The same arguments
@@ -415,8 +419,7 @@ void keep_places(torch::jit::Stack& stack, const torch::jit::Stack& as_given) {
 void take_attention_apart(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                           torch::jit::Stack* stack) {
   if (op.schema().name() == "aten::_scaled_dot_product_attention_math") {
-    op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, promotion),
-                       stack);
+    op.redispatchBoxed(keys & below_promotion, stack);
     return;
   }
   const auto count = op.schema().arguments().size();
@@ -459,10 +462,26 @@ void give(const c10::FunctionSchema& schema, torch::jit::Stack* stack, const Ten
   }
 }
 
+/// Whether autograd is to know how the arguments' results come about, which it does not of loops.
+bool is_recorded(std::span<const c10::IValue> arguments) {
+  return at::GradMode::is_enabled() &&
+         std::any_of(arguments.begin(), arguments.end(), [](const c10::IValue& value) {
+           if (value.isTensor()) return value.toTensor().requires_grad();
+           if (!value.isTensorList()) return false;
+           const auto list = value.toTensorVector();
+           return std::any_of(list.begin(), list.end(),
+                              [](const at::Tensor& one) { return one.requires_grad(); });
+         });
+}
+
 /// Adds up by a plain loop, in one of several orders. False where the operator remains to be
 /// called.
 bool add_in_loops(std::string_view name, const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   auto& loops = *inside.loops;
+  if (is_recorded(std::span(*stack).last(op.schema().arguments().size()))) {
+    loops.all = false;
+    return false;
+  }
   if (const auto made = by_loop(name, op.schema(), *stack, loops.order)) {
     loops.any = true;
     give(op.schema(), stack, {made->begin(), made->end()});
@@ -495,6 +514,37 @@ bool is_for_a_constructor(std::string_view name) {
          c10::impl::tls_local_dispatch_key_set().excluded_.has(c10::DispatchKey::Python);
 }
 
+/// Bits of integers are the same whatever is promoted.
+bool reinterprets_reals(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
+  if (schema.name() != "aten::view" || schema.overload_name() != "dtype") return false;
+  const auto& self = stack[stack.size() - 2].toTensor();
+  return !c10::isIntegralType(self.scalar_type(), /*includeBool=*/true) ||
+         !c10::isIntegralType(stack.back().toScalarType(), /*includeBool=*/true);
+}
+
+/// Sparse and nested tensors have no numbers to be moved one by one.
+bool are_dense(std::span<const c10::IValue> values) {
+  return std::none_of(values.begin(), values.end(), [](const c10::IValue& value) {
+    return value.isTensor() && value.toTensor().defined() &&
+           (value.toTensor().layout() != at::kStrided || value.toTensor().is_nested());
+  });
+}
+
+void call_raised(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  op.callBoxed(stack);
+  for (auto i = stack->size() - op.schema().returns().size(); i < stack->size(); ++i) {
+    raise_value((*stack)[i]);
+  }
+}
+
+/// While functions are transformed (`torch.func.grad`, `torch.vmap`), what is seen here are
+/// wrappers. It is seen again with the tensors in them.
+bool are_transformed() {
+  const auto& included = c10::impl::tls_local_dispatch_key_set().included_;
+  return included.has(c10::DispatchKey::FuncTorchDynamicLayerFrontMode) ||
+         included.has(c10::DispatchKey::FuncTorchDynamicLayerBackMode);
+}
+
 /// Whether a generator's numbers are other ones in float64.
 bool draws_by_dtype(std::string_view name, const c10::FunctionSchema& schema) {
   return is_one_of(name, {"rand", "rand_like", "randn", "randn_like", "normal", "uniform"}) ||
@@ -513,6 +563,9 @@ void require_own_dtype(const c10::IValue& value, bool is_dtype) {
 }
 
 void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  if (are_transformed()) {
+    return op.redispatchBoxed(keys & below_promotion, stack);
+  }
   const auto name = plain_name(op.schema());
   constexpr std::size_t known_arguments = 8;  // Of PyTorch's operator since 2.5.
   if ((inside.factors || inside.loops != nullptr || inside.step != 0.0) &&
@@ -525,7 +578,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   const c10::impl::ExcludeDispatchKeyGuard outside(promotion);
   if (is_for_a_constructor(name)) return op.callBoxed(stack);
   const auto& schema = op.schema();
-  if (schema.name() == "aten::view" && schema.overload_name() == "dtype") {
+  if (reinterprets_reals(schema, *stack)) {
     throw ReferenceFault(
         "the reference reinterprets bits (view with a dtype), which has no meaning in float64: "
         "give the problem an explicit oracle");
@@ -542,11 +595,13 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     } else if (!written(arguments[i])) {
       // Constants that a reference brought along: `a.to(b)` and `a.type_as(b)` must not lower `a`.
       raise_value(value);
+      if (!are_dense({&value, 1})) continue;
       if (inside.factors && multiplies_matrices(name)) change_tensors(value, as_factor);
       if (inside.terms != 0.0 && adds(name)) change_tensors(value, as_term);
       if (inside.large_wholes != 0.0 && adds(name)) change_tensors(value, as_large_whole);
     }
   }
+  if (!are_dense(std::span(*stack).subspan(begin))) return call_raised(op, stack);
   if (inside.marks != nullptr) note_marks(name, schema, *stack, *inside.marks);
   if (inside.loops != nullptr && add_in_loops(name, op, stack)) return;
   // It is a logarithm of a softmax that counts, and is honest as lse - x.

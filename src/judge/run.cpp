@@ -30,7 +30,10 @@ Tensors guarded(const std::string& what, const CaseSpec& spec, Function&& functi
     if (is_want_of_memory(message)) {
       throw Error(ErrorCode::out_of_memory, "the " + what + " ran out of memory" + in_case(spec));
     }
-    throw ReferenceRaised("the " + what + " raised: " + first_line(message) + in_case(spec));
+    const auto hint = message.find("does not require grad") == message.npos
+                          ? ""
+                          : ". It runs without autograd: differentiate under torch.enable_grad()";
+    throw ReferenceRaised("the " + what + " raised: " + first_line(message) + hint + in_case(spec));
   };
   try {
     return function();

@@ -235,6 +235,77 @@ def test_a_reference_may_write_sums_into_tensors_of_its_own(sums: Callable[[Any]
         assert sweep(kernel, problem, seed=3).status.value == status
 
 
+def by_autograd(x: Any, g: Any) -> Any:
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad(x.softmax(-1), x, g)[0]
+
+
+def by_transform(x: Any, g: Any) -> Any:
+    return torch.func.vjp(lambda one: one.softmax(-1), x)[1](g)[0]
+
+
+def row_by_row(x: Any, g: Any) -> Any:
+    def backward(x: Any, g: Any) -> Any:
+        y = x.softmax(0)
+        return y * (g - torch.dot(y, g))
+
+    return torch.vmap(backward)(x, g)
+
+
+@pytest.mark.parametrize("reference", [by_autograd, by_transform, row_by_row])
+def test_a_reference_may_differentiate_and_map(reference: Callable[..., Any]) -> None:
+    problem = ouroboros.problem(inputs={"x": "rows 4", "g": "rows 4"}, dtypes=["float32"])(
+        reference
+    )
+    source = """#include <cmath>
+    #include <cstdint>
+    #include <algorithm>
+    extern "C" void run_float32(const float* x, const float* g, float* dx, std::int64_t rows) {
+      for (; rows-- > 0; x += 4, g += 4, dx += 4) {
+        float top = std::max(std::max(x[0], x[1]), std::max(x[2], x[3])), sum = 0, dot = 0, y[4];
+        for (int k = 0; k < 4; ++k) sum += y[k] = std::exp(x[k] - top);
+        for (int k = 0; k < 4; ++k) dot += (y[k] /= sum) * g[k];
+        for (int k = 0; k < 4; ++k) dx[k] = y[k] * (g[k] - DOT);
+      }
+    }"""
+    for dot, status in (("dot", "ok"), ("dot * 1.001f", "incorrect")):
+        assert sweep(source.replace("DOT", dot), problem, seed=3).status.value == status
+
+
+def test_without_autograd_a_reference_is_told_how_to_have_it() -> None:
+    def differentiates(x: Any) -> Any:
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad(x.exp().sum(), x)[0]
+
+    verdict = sweep(of_rows("*y = *x;"), one_dtype(differentiates))
+    assert verdict.status is ouroboros.Status.invalid_problem
+    assert "torch.enable_grad()" in verdict.summary
+
+
+def test_a_reference_may_reinterpret_integers_and_multiply_sparse_tensors() -> None:
+    packed = ouroboros.Problem(
+        name="packed",
+        axes=[ouroboros.Axis("rows")],
+        inputs=[ouroboros.Input("x", ["rows", "4"], dtype="uint8")],
+        reference=lambda x: x.view(torch.int32)[:, 0],
+        dtypes=["float32"],
+    )
+    source = """#include <cstdint>
+    extern "C" void run_float32(const std::uint8_t* x, std::int32_t* y, std::int64_t rows) {
+      for (; rows-- > 0; x += 4) {
+        *y++ = std::int32_t(x[0] | x[1] << 8 | x[2] << 16 | std::uint32_t(x[3]) << SHIFT);
+      }
+    }"""
+    for shift, status in (("24", "ok"), ("23", "incorrect")):
+        assert sweep(source.replace("SHIFT", shift), packed, seed=3).status.value == status
+
+    sums = one_dtype(lambda x: torch.sparse.mm(x.to_sparse(), torch.ones(4, 1))[:, 0])
+    for sum_of, status in (("x[0] + x[1] + x[2] + x[3]", "ok"), ("x[0] + x[1]", "incorrect")):
+        kernel = of_rows(f"y[0] = {sum_of}; y -= 3;")
+        assert sweep(kernel, sums, seed=3).status.value == status
+
+
 def test_a_reference_that_takes_no_float64_is_an_invalid_problem() -> None:
     def picky(x: Any) -> Any:
         assert x.dtype == torch.float32, "float32 alone"

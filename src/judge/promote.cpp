@@ -374,6 +374,16 @@ void move_logarithm(std::string_view name, const at::Tensor& result, const at::T
   if (result.scalar_type() == at::kDouble) result.variable_data().mul_(factors);
 }
 
+/// Probabilities that moved are some still, and are asked for that by losses.
+void keep_in_range(std::string_view name, const at::Tensor& result) {
+  const at::NoGradGuard no_grad;
+  if (is_one_of(name, {"sigmoid", "expit", "softmax", "_safe_softmax"})) {
+    result.variable_data().clamp_(0.0, 1.0);
+  } else if (is_one_of(name, {"tanh", "erf"})) {
+    result.variable_data().clamp_(-1.0, 1.0);
+  }
+}
+
 /// What has edges is told how its arguments were given, if nobody computes them. The same arguments
 /// of what chooses among them, whose results nobody computes either.
 std::optional<torch::jit::Stack> keep_unmoved(std::string_view name,
@@ -672,6 +682,9 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     move_inexact(stack->back().toTensor(), !follows && is_one_of(name, {"exp", "exp2", "pow"}));
   }
   if (shift && stack->back().isTensor()) move_logarithm(name, stack->back().toTensor(), *shift);
+  if (inside.step != 0.0 && returned == 1 && stack->back().isTensor()) {
+    keep_in_range(name, stack->back().toTensor());
+  }
 }
 
 }  // namespace

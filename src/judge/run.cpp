@@ -183,6 +183,7 @@ Tensors moved(const Tensors& inputs, double by, Moves moves, std::uint64_t seed)
     auto* values = out[k].mutable_data_ptr<double>();
     if (moves == Moves::together || moves == Moves::up) {
       for (std::int64_t i = 0; i < count; ++i) {
+        if (!std::isfinite(values[i])) continue;
         values[i] += by * (moves == Moves::up ? std::fabs(values[i]) : values[i]);
       }
       continue;
@@ -204,7 +205,8 @@ Tensors moved_by_operators(const Tensors& inputs, double by, Moves moves, std::u
   for (std::size_t k = 0; k < out.size(); ++k) {
     if (!out[k].is_floating_point()) continue;
     if (moves == Moves::together || moves == Moves::up) {
-      out[k].add_(moves == Moves::up ? out[k].abs() : out[k], by);
+      const auto sizes = moves == Moves::up ? out[k].abs() : out[k];
+      out[k].add_(at::where(at::isfinite(sizes), sizes, 0.0), by);
       continue;
     }
     const auto key = key_of_moves(moves, seed, k);

@@ -17,6 +17,7 @@ import ouroboros
 import pytest
 import torch
 from ouroboros import _ouroboros
+from torch.nn import functional
 
 KERNEL = """
 #include <cstdint>
@@ -304,6 +305,38 @@ def test_a_reference_may_reinterpret_integers_and_multiply_sparse_tensors() -> N
     for sum_of, status in (("x[0] + x[1] + x[2] + x[3]", "ok"), ("x[0] + x[1]", "incorrect")):
         kernel = of_rows(f"y[0] = {sum_of}; y -= 3;")
         assert sweep(kernel, sums, seed=3).status.value == status
+
+
+@pytest.mark.parametrize("of", [torch.sigmoid, lambda x: torch.softmax(x, -1)])
+def test_probabilities_stay_some_whatever_moves_inside(of: Callable[[Any], Any]) -> None:
+    def loss(x: Any) -> Any:
+        return functional.binary_cross_entropy(of(20 * x), (x > 1).float(), reduction="none")
+
+    verdict = sweep(of_rows("for (int k = 0; k < 4; ++k) y[k] = x[k];"), one_dtype(loss))
+    assert verdict.status is ouroboros.Status.incorrect
+    assert "reference_raised" not in {finding.kind for finding in verdict.findings}
+
+
+def test_whether_an_input_is_infinite_has_one_answer() -> None:
+    problem = ouroboros.problem(
+        inputs={"x": "rows 4"}, dtypes=["float32"], inf_meaningful=True, name="infinite"
+    )(lambda x: x.isinf())
+    source = """#include <cstdint>
+    extern "C" void run_float32(const float* x, bool* y, std::int64_t rows) {
+      for (std::int64_t i = 0; i < 4 * rows; ++i) y[i] = x[i] - x[i] != 0 && ALSO;
+    }"""
+    for also, status in (("true", "ok"), ("x[i] > 0", "incorrect"), ("false", "incorrect")):
+        assert sweep(source.replace("ALSO", also), problem, seed=3).status.value == status
+
+
+def test_a_cast_is_something_to_do() -> None:
+    problem = one_dtype(lambda x: x.half())
+    source = """#include <cstdint>
+    extern "C" void run_float32(const float* x, _Float16* y, std::int64_t rows) {
+      for (std::int64_t i = 0; i < 4 * rows; ++i) y[i] = _Float16(x[i] * TIMES);
+    }"""
+    for times, status in (("1.0f", "ok"), ("1.01f", "incorrect")):
+        assert sweep(source.replace("TIMES", times), problem, seed=3).status.value == status
 
 
 def test_a_reference_that_takes_no_float64_is_an_invalid_problem() -> None:

@@ -3,10 +3,12 @@
 #include <pybind11/stl.h>
 
 #include <chrono>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <utility>
 
+#include "ouroboros/declared_dtypes.hpp"
 #include "ouroboros/error.hpp"
 #include "tensors.hpp"
 
@@ -109,6 +111,25 @@ Tensors to_tensors(py::handle result, const std::string& what) {
     ++index;
   }
   return tensors;
+}
+
+/// What a reference returns that raised in another dtype than its inputs are declared as, once its
+/// tensors look as declared; empty where it was not run in another one, or raises again.
+std::optional<Tensors> called_as_declared(py::handle callable, const Tensors& inputs,
+                                          const std::string& what) {
+  const auto* declared = declared_dtypes();
+  if (declared == nullptr || declared->size() != inputs.size()) return std::nullopt;
+  py::list dtypes;
+  for (const auto dtype : *declared) dtypes.append(std::string(to_string(dtype)));
+  try {
+    const auto call = py::module_::import("ouroboros.declared").attr("call");
+    return to_tensors(call(callable, to_tuple(inputs), dtypes), what);
+  } catch (py::error_already_set& again) {
+    if (again.matches(PyExc_Exception)) return std::nullopt;  // What it raised first says more.
+    raise_as_cpp(again, what);
+  } catch (const std::runtime_error&) {
+    return std::nullopt;  // Likewise of what it returns.
+  }
 }
 
 /// A C++ reference as a Python callable: `reference(*inputs)`.
@@ -219,6 +240,9 @@ Tensors PythonReference::operator()(const Tensors& inputs) const {
   try {
     return to_tensors(callable_.get()(*to_tuple(inputs)), what_);
   } catch (py::error_already_set& raised) {
+    if (raised.matches(PyExc_Exception)) {
+      if (auto made = called_as_declared(callable_.get(), inputs, what_)) return *std::move(made);
+    }
     raise_as_cpp(raised, what_);
   }
 }

@@ -3,6 +3,7 @@
 /// Everything in one include.
 #include "ouroboros/calibration.hpp"
 #include "ouroboros/candidate.hpp"
+#include "ouroboros/declared_dtypes.hpp"
 #include "ouroboros/dtype.hpp"
 #include "ouroboros/error.hpp"
 #include "ouroboros/executor.hpp"

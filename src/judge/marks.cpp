@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "judge/arguments.hpp"
+#include "judge/declared.hpp"
 #include "judge/run.hpp"
 #include "judge/tensors.hpp"
 #include "ouroboros/error.hpp"
@@ -76,6 +77,7 @@ Marks marks_of(const Problem& problem, DType dtype) {
     MarkNotes notes{problem, inputs, {}, {}, Scores(problem, inputs)};
     Inside inside;
     inside.marks = &notes;
+    const Declared declared(problem, dtype);
     static_cast<void>(promoted(problem.reference, inputs, at::kDouble, inside));
     return {{notes.whole.begin(), notes.whole.end()},
             {notes.sentinels.begin(), notes.sentinels.end()},

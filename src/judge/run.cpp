@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/room.hpp"
+#include "judge/declared.hpp"
 #include "judge/random.hpp"
 #include "judge/random_tensors.hpp"
 #include "judge/tensors.hpp"
@@ -137,6 +138,7 @@ Tensors run_oracle(const Problem& problem, const CaseSpec& spec, const Tensors& 
   if (problem.oracle) {
     made = guarded("oracle", spec, [&] { return problem.oracle(raised); });
   } else {
+    const Declared declared(problem, spec.dtype);
     made = guarded("reference in float64", spec,
                    [&] { return promoted(problem.reference, raised, at::kDouble, inside); });
   }
@@ -152,6 +154,7 @@ Tensors run_in_single(const Problem& problem, const CaseSpec& spec, const Tensor
                       const Inside& inside) {
   const auto given = copies(inputs);
   const std::string what = "reference in float32";
+  const Declared declared(problem, spec.dtype);
   return accepted(problem, what, spec, place_of(inputs), guarded(what, spec, [&] {
                     return promoted(problem.reference, given, at::kFloat, inside);
                   }));

@@ -274,6 +274,53 @@ def test_a_reference_may_differentiate_and_map(reference: Callable[..., Any]) ->
         assert sweep(source.replace("DOT", dot), problem, seed=3).status.value == status
 
 
+@pytest.mark.parametrize(
+    ("form", "value"),
+    [
+        (
+            lambda x: functional.gelu(x, approximate="tanh"),
+            """const float c = 0.7978845608f, y = c * (x + 0.044715f * x * x * x);
+            const float t = 1 - 2 / (std::exp(2 * y) + 1);
+            d = 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * c * (1 + 0.134145f * x * x);""",
+        ),
+        (
+            functional.gelu,
+            """d = 0.5f * (1 + std::erf(x * 0.70710678f))
+              + x * 0.3989422804f * std::exp(-0.5f * x * x);""",
+        ),
+        (
+            functional.mish,
+            """const float e = std::exp(std::min(x, 20.0f)), n = e * e + 2 * e;
+            const float t = 1 - 2 / (n + 2), s = 1 / (1 + std::exp(-x));
+            d = t + x * s * (1 - t * t);""",
+        ),
+    ],
+)
+def test_a_backward_pass_may_make_its_tanh_of_exponentials(
+    form: Callable[[Any], Any], value: str
+) -> None:
+    def backward(x: Any, g: Any) -> Any:
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            return torch.autograd.grad(form(x), x, g)[0]
+
+    problem = ouroboros.problem(inputs={"x": "rows 4", "g": "rows 4"}, dtypes=["float32"])(backward)
+    source = """#include <algorithm>
+    #include <cmath>
+    #include <cstdint>
+    extern "C" void run_float32(const float* xs, const float* g, float* dx, std::int64_t rows) {
+      for (std::int64_t i = 0; i < 4 * rows; ++i) {
+        const float x = xs[i];
+        float d;
+        VALUE
+        dx[i] = d * g[i] * TIMES;
+      }
+    }"""
+    for times, status in (("1.0f", "ok"), ("1.0001f", "incorrect")):
+        kernel = source.replace("VALUE", value).replace("TIMES", times)
+        assert sweep(kernel, problem, seed=3).status.value == status
+
+
 def test_without_autograd_a_reference_is_told_how_to_have_it() -> None:
     def differentiates(x: Any) -> Any:
         x = x.detach().requires_grad_()
@@ -339,15 +386,70 @@ def test_a_cast_is_something_to_do() -> None:
         assert sweep(source.replace("TIMES", times), problem, seed=3).status.value == status
 
 
-def test_a_reference_that_takes_no_float64_is_an_invalid_problem() -> None:
-    def picky(x: Any) -> Any:
-        assert x.dtype == torch.float32, "float32 alone"
-        return 2 * x
+def asserts(x: Any) -> Any:
+    assert x.dtype in (torch.float32, torch.float16), x.dtype
+    wide = x.to(torch.float32)
+    assert wide.dtype == torch.float32
+    assert (wide * 2).sum(0).dtype == torch.float32
+    assert torch.zeros(3).dtype == torch.ones(2, dtype=x.dtype).float().dtype
+    assert (x > 0).dtype == torch.bool
+    return (2 * wide).to(x.dtype)
 
-    verdict = sweep(of_rows("for (int k = 0; k < 4; ++k) y[k] = 2 * x[k];"), one_dtype(picky))
-    assert verdict.status == ouroboros.Status.invalid_problem
+
+def looks_up(x: Any) -> Any:
+    return x * {torch.float32: 2.0, torch.float16: 2.0}[x.dtype]
+
+
+def raises_for_others(x: Any) -> Any:
+    if not (x.dtype == torch.float32 or x.dtype is torch.float16):
+        raise TypeError(f"no {x.dtype}")
+    scale = torch.tensor(2.0, dtype=torch.float64)
+    assert (x * scale).dtype == x.dtype
+    return x * scale
+
+
+@pytest.mark.parametrize("reference", [asserts, looks_up, raises_for_others])
+def test_a_reference_may_ask_what_dtype_its_tensors_have(reference: Callable[[Any], Any]) -> None:
+    problem = ouroboros.problem(inputs={"x": "rows 4"}, dtypes=["float32", "float16"])(reference)
+    kernel = "#include <cstdint>"
+    for name, number in (("float32", "float"), ("float16", "_Float16")):
+        kernel += f"""
+        extern "C" void run_{name}(const {number}* x, {number}* y, std::int64_t rows) {{
+          for (std::int64_t i = 0; i < 4 * rows; ++i) y[i] = {number}(TIMES * float(x[i]));
+        }}"""
+    for times, status in (("2", "ok"), ("2.01f", "incorrect")):
+        assert sweep(kernel.replace("TIMES", times), problem, seed=3).status.value == status
+
+
+def test_a_recurrent_module_may_have_weights_of_its_own() -> None:
+    torch.manual_seed(0)
+    network = torch.nn.GRU(4, 4)
+    problem = ouroboros.problem(
+        inputs={"x": "steps rows 4"},
+        axes=[ouroboros.Axis("steps", maximum=8), ouroboros.Axis("rows", maximum=64)],
+        dtypes=["float32"],
+    )(lambda x: network(x)[0])
+    verdict = sweep(
+        """#include <cstdint>
+        extern "C" void run_float32(const float*, float* y, std::int64_t steps, std::int64_t rows) {
+          for (std::int64_t i = 0; i < 4 * steps * rows; ++i) y[i] = 0;
+        }""",
+        problem,
+        seed=3,
+    )
+    assert verdict.status is ouroboros.Status.incorrect
+    assert verdict.correctness.max_error_over_allowed > 1000
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
+def test_a_reference_that_takes_no_float64_is_an_invalid_problem() -> None:
+    def quantised(x: Any) -> Any:
+        return torch.quantize_per_tensor(x, 0.1, 0, torch.qint8).dequantize()
+
+    verdict = sweep(of_rows("*y = *x;"), one_dtype(quantised))
+    assert verdict.status is ouroboros.Status.invalid_problem
     assert "the reference in float64 raised" in verdict.summary
-    assert "float32 alone" in verdict.summary
+    assert "got Double" in verdict.summary
 
 
 def seeded(draw: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -362,7 +464,6 @@ def seeded(draw: Callable[[Any], Any]) -> Callable[[Any], Any]:
     "draw",
     [
         torch.randn_like,
-        lambda x: torch.rand(4, dtype=x.dtype),
         lambda x: torch.empty(4).normal_(),
         lambda x: torch.nn.Linear(4, 4)(x),
         lambda x: torch.bernoulli(torch.full_like(x, 0.5)),
@@ -376,7 +477,12 @@ def test_random_numbers_that_depend_on_the_dtype_are_refused(draw: Callable[[Any
 
 
 @pytest.mark.parametrize(
-    "draw", [lambda x: torch.randn(4), lambda x: torch.rand(4, dtype=torch.float32)]
+    "draw",
+    [
+        lambda x: torch.randn(4),
+        lambda x: torch.rand(4, dtype=torch.float32),
+        lambda x: torch.rand(4, dtype=x.dtype),  # Which it sees as it is declared.
+    ],
 )
 def test_random_numbers_in_float32_are_constants(draw: Callable[[Any], Any]) -> None:
     verdict = sweep(of_rows("for (int k = 0; k < 4; ++k) y[k] = x[k];"), one_dtype(seeded(draw)))

@@ -507,7 +507,7 @@ bool is_recorded(std::span<const c10::IValue> arguments) {
 bool add_in_loops(std::string_view name, const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   auto& loops = *inside.loops;
   if (is_recorded(std::span(*stack).last(op.schema().arguments().size()))) {
-    loops.all = false;
+    loops.all = loops.all && adds_nothing(name, op, *stack);
     return false;
   }
   if (const auto made = by_loop(name, op.schema(), *stack, loops.order)) {

@@ -39,8 +39,8 @@ struct CaseSpec {
   std::vector<std::int64_t> marks = {};
   /// One real number in eight is one of its input's, in the families "uniform" and "patchwork".
   std::vector<Sentinel> sentinels = {};
-  /// What is drawn is multiplied, and exponentials are taken of that: of numbers that are larger
-  /// than a float32 has a fraction for nothing would be left but which one is the largest.
+  /// Exponentials are taken of products of what is drawn, so families of large numbers have smaller
+  /// ones: of larger scores float32 knows little but which one is the largest.
   bool scores = false;
 };
 

@@ -331,7 +331,8 @@ def test_without_autograd_a_reference_is_told_how_to_have_it() -> None:
     assert "torch.enable_grad()" in verdict.summary
 
 
-def test_a_reference_may_reinterpret_integers_and_multiply_sparse_tensors() -> None:
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_a_reference_may_reinterpret_integers_and_have_sparse_and_nested_tensors() -> None:
     packed = ouroboros.Problem(
         name="packed",
         axes=[ouroboros.Axis("rows")],
@@ -348,10 +349,13 @@ def test_a_reference_may_reinterpret_integers_and_multiply_sparse_tensors() -> N
     for shift, status in (("24", "ok"), ("23", "incorrect")):
         assert sweep(source.replace("SHIFT", shift), packed, seed=3).status.value == status
 
-    sums = one_dtype(lambda x: torch.sparse.mm(x.to_sparse(), torch.ones(4, 1))[:, 0])
-    for sum_of, status in (("x[0] + x[1] + x[2] + x[3]", "ok"), ("x[0] + x[1]", "incorrect")):
-        kernel = of_rows(f"y[0] = {sum_of}; y -= 3;")
-        assert sweep(kernel, sums, seed=3).status.value == status
+    for reference in (
+        lambda x: torch.sparse.mm(x.to_sparse(), torch.ones(4, 1))[:, 0],
+        lambda x: torch.nested.nested_tensor([x, x]).to_padded_tensor(0.0)[1].sum(1),
+    ):
+        for sum_of, status in (("x[0] + x[1] + x[2] + x[3]", "ok"), ("x[0] + x[1]", "incorrect")):
+            kernel = of_rows(f"y[0] = {sum_of}; y -= 3;")
+            assert sweep(kernel, one_dtype(reference), seed=3).status.value == status
 
 
 @pytest.mark.parametrize("of", [torch.sigmoid, lambda x: torch.softmax(x, -1)])

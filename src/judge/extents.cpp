@@ -35,20 +35,26 @@ std::int64_t largest_input(const Problem& problem, const AxisValues& axes) {
   return largest;
 }
 
-AxisValues fitted(const Problem& problem, AxisValues axes, std::int64_t limit) {
-  while (largest_input(problem, axes) > limit) {
-    const Axis* widest = nullptr;
-    std::int64_t shrunk = 0;
-    for (const auto& axis : problem.axes) {
-      if (axis.fixed) continue;
-      const auto half = legal(axis, std::max<std::int64_t>(1, axes[axis.name] / 2));
-      if (half < axes[axis.name] && (widest == nullptr || axes[axis.name] > axes[widest->name])) {
-        widest = &axis;
-        shrunk = half;
-      }
+bool halve_widest(const Problem& problem, AxisValues& axes,
+                  const std::function<bool(const Axis&)>& may) {
+  const Axis* widest = nullptr;
+  std::int64_t shrunk = 0;
+  for (const auto& axis : problem.axes) {
+    if (axis.fixed || !may(axis)) continue;
+    const auto half = legal(axis, std::max<std::int64_t>(1, axes[axis.name] / 2));
+    if (half < axes[axis.name] && (widest == nullptr || axes[axis.name] > axes[widest->name])) {
+      widest = &axis;
+      shrunk = half;
     }
-    if (widest == nullptr) break;
-    axes[widest->name] = shrunk;
+  }
+  if (widest == nullptr) return false;
+  axes[widest->name] = shrunk;
+  return true;
+}
+
+AxisValues fitted(const Problem& problem, AxisValues axes, std::int64_t limit) {
+  const auto any = [](const Axis&) { return true; };
+  while (largest_input(problem, axes) > limit && halve_widest(problem, axes, any)) {
   }
   return axes;
 }

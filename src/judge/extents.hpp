@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "ouroboros/problem.hpp"
@@ -20,6 +21,10 @@ inline constexpr std::int64_t most_timed_elements = 1 << 18;
 
 /// The elements of the largest input; the largest number there is where that overflows.
 [[nodiscard]] std::int64_t largest_input(const Problem& problem, const AxisValues& axes);
+
+/// Halves the largest of the axes that `may` be, as far as that is legal. False where none is left.
+[[nodiscard]] bool halve_widest(const Problem& problem, AxisValues& axes,
+                                const std::function<bool(const Axis&)>& may);
 
 /// Halves the largest axis until no input has more than `limit` elements, as far as that is legal.
 [[nodiscard]] AxisValues fitted(const Problem& problem, AxisValues axes, std::int64_t limit);

@@ -224,6 +224,8 @@ struct Inside {
   /// order that PyTorch leaves open; needs `given` and `of_differences`.
   bool* edges = nullptr;
   MarkNotes* marks = nullptr;  ///< See `marks_of`.
+  /// Where the elements of every result are noted that has memory of its own.
+  std::vector<std::int64_t>* results = nullptr;
 };
 
 /// Runs `reference` in float64, or in float32, with every cast to a lower floating type inside it

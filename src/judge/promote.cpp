@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "judge/arguments.hpp"
+#include "judge/backward.hpp"
 #include "judge/complements.hpp"
 #include "judge/derived.hpp"
 #include "judge/judge.hpp"
@@ -283,21 +284,6 @@ void break_ties(c10::IValue& value, bool given) {
   value = at::where(at::isfinite(numbers), apart, numbers);
 }
 
-/// Of the backward pass of an activation with a tanh in it, which others make of exponentials and
-/// then know to a rounding of one: what such a rounding comes to. GELU's form with a tanh has
-/// 1 - tanh^2 times x and the inner derivative there, 0.8 + 0.107 x^2 (Hendrycks and Gimpel,
-/// "Gaussian error linear units", 2016); with an error function there is nothing but that.
-at::Tensor size_in_backward(std::string_view name, const c10::FunctionSchema& schema,
-                            const torch::jit::Stack& stack) {
-  const auto begin = stack.size() - schema.arguments().size();
-  const auto gradient = stack[begin].toTensor().abs();
-  const auto x = stack[begin + 1].toTensor().abs();
-  if (name == "mish_backward") return gradient * (x + 1.0);
-  const auto* form = argument("approximate", schema, stack);
-  if (form == nullptr || !form->isString() || form->toStringRef() != "tanh") return gradient;
-  return gradient * (x * (x.square() * 0.107 + 0.8) + 1.0);
-}
-
 /// Of the result of an operator, how large the numbers are that it is the difference of; empty for
 /// one that is no such difference.
 std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::FunctionSchema& schema,
@@ -306,9 +292,7 @@ std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::Functi
   if (inside.step == 0.0 || !argument.isTensor()) return std::nullopt;
   const auto& x = argument.toTensor();
   if (is_one_of(name, {"gelu", "mish"})) return x.abs();
-  if (is_one_of(name, {"gelu_backward", "mish_backward"})) {
-    return size_in_backward(name, schema, stack);
-  }
+  if (auto size = size_of_activation_backward(name, schema, stack)) return size;
   if (is_one_of(name, {"tanh", "expm1", "log1p", "elu", "celu", "selu", "softplus", "log_sigmoid",
                        "erf", "erfc", "sinh", "asinh", "atanh", "logit", "logaddexp", "logaddexp2",
                        "logcumsumexp", "ndtr"})) {
@@ -346,6 +330,18 @@ void note_product(const c10::IValue& result) {
   const auto size = result.toTensor().abs().nan_to_num_(0.0, 0.0);
   if (size.numel() == 0) return;
   *inside.largest_product = std::max(*inside.largest_product, size.max().item().toDouble());
+}
+
+/// Of views as much as what they look at.
+void note_elements(const c10::IValue& result) {
+  const auto note = [](const at::Tensor& tensor) {
+    if (!tensor.defined()) return;
+    const auto held = static_cast<std::int64_t>(tensor.storage().nbytes() / tensor.itemsize());
+    inside.results->push_back(std::min(tensor.numel(), held));
+  };
+  if (result.isTensor()) return note(result.toTensor());
+  if (!result.isTensorList()) return;
+  for (const at::Tensor& one : result.toTensorVector()) note(one);
 }
 
 /// Moves by `size`, of which one number may stand for many of the result's, that then move alike.
@@ -596,7 +592,8 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   }
   const auto name = plain_name(op.schema());
   constexpr std::size_t known_arguments = 8;  // Of PyTorch's operator since 2.5.
-  if ((inside.factors || inside.loops != nullptr || inside.step != 0.0) &&
+  if ((inside.factors || inside.loops != nullptr || inside.step != 0.0 ||
+       inside.results != nullptr) &&
       (name == "_scaled_dot_product_attention_math" ||
        (name == "scaled_dot_product_attention" &&
         op.schema().arguments().size() == known_arguments))) {
@@ -659,6 +656,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
       inside.of_differences != 0.0 && derived.any(std::span(*stack).subspan(begin));
   if (!size && follows) {
     size = size_of_difference(name, schema, *stack);
+    if (!size) size = size_of_difference_backward(name, schema, *stack);
     if (size) size->mul_(inside.of_differences);
   }
   const auto shift = inside.step != 0.0 ? size_of_shift(name, schema, *stack) : std::nullopt;
@@ -681,6 +679,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     raise_value((*stack)[i]);
     if (follows) derived.note((*stack)[i]);
     if (inside.marks != nullptr) inside.marks->scores.note((*stack)[i], becomes);
+    if (inside.results != nullptr) note_elements((*stack)[i]);
   }
   if (ordered.defined() && ordered.dim() > 0 && dim >= 0 && returned > 0) {
     if (inside.ranks != nullptr) note_ranks(ordered, stack->back(), dim, chosen.has_value(), first);
@@ -693,8 +692,9 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
       return of_few_bits(product, inside.bits_of_products);
     });
   }
-  if (size && returned == 1 && stack->back().isTensor()) {
-    move_result(stack->back().toTensor(), *size);
+  if (size && returned > 0) {
+    const auto& first_result = (*stack)[stack->size() - returned];
+    if (first_result.isTensor()) move_result(first_result.toTensor(), *size);
   }
   if (inexact && returned == 1 && stack->back().isTensor()) {
     move_inexact(stack->back().toTensor(), !follows && is_one_of(name, {"exp", "exp2", "pow"}));

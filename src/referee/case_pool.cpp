@@ -4,6 +4,7 @@
 
 #include "judge/domain.hpp"
 #include "judge/extents.hpp"
+#include "judge/growth.hpp"
 #include "judge/landmarks.hpp"
 #include "judge/marks.hpp"
 #include "judge/run.hpp"
@@ -13,9 +14,10 @@ namespace ouroboros::referee {
 namespace {
 
 /// Whether a case is of a cell that candidates are timed in.
-bool is_timed(const Problem& problem, const judge::CaseSpec& spec) {
+bool is_timed(const Problem& problem, const CasePool& pool, const judge::CaseSpec& spec) {
   return spec.family == "normal" && std::ranges::any_of(problem.timed, [&](const AxisValues& cell) {
-           return judge::shortened(problem, cell, judge::most_timed_elements) == spec.axes;
+           const auto inputs_fit = judge::shortened(problem, cell, judge::most_timed_elements);
+           return pool.growth.within(problem, inputs_fit) == spec.axes;
          });
 }
 
@@ -38,7 +40,7 @@ Beyond realise_all(CasePool& pool, const Problem& problem,
     try {
       pool.cases.push_back(judge::realise(problem, spec));
     } catch (const judge::ReferenceRaised& fault) {
-      beyond.timed |= is_timed(problem, spec);
+      beyond.timed |= is_timed(problem, pool, spec);
       if (beyond.count++ == 0) beyond.said = fault.what();
     }
   }
@@ -68,28 +70,27 @@ bool is_lost(const judge::Case& one) {
 }
 
 /// A reference that gives infinity or NaN for ordinary numbers: in a timed cell, or in most cases.
-std::optional<std::string> unstable(const Problem& problem, const std::vector<judge::Case>& cases,
-                                    DType dtype) {
+std::optional<std::string> unstable(const Problem& problem, const CasePool& pool, DType dtype) {
   std::vector<const judge::Case*> ordinary;
-  for (const auto& one : cases) {
+  for (const auto& one : pool.cases) {
     if (one.spec.dtype == dtype && one.spec.family == "normal") ordinary.push_back(&one);
   }
   const auto lost =
       std::ranges::partition(ordinary, [](const judge::Case* one) { return !is_lost(*one); });
-  const bool timed =
-      std::ranges::any_of(lost, [&](const auto* one) { return is_timed(problem, one->spec); });
+  const bool timed = std::ranges::any_of(
+      lost, [&](const auto* one) { return is_timed(problem, pool, one->spec); });
   if (!timed && 2 * lost.size() <= ordinary.size()) return std::nullopt;
   return "the reference gives infinity or NaN where the true value is finite: leave this dtype out "
          "of the problem or make the reference stable" +
          judge::in_case(lost.front()->spec);
 }
 
-std::optional<std::string> fault_of(const Problem& problem, const std::vector<judge::Case>& cases,
+std::optional<std::string> fault_of(const Problem& problem, const CasePool& pool,
                                     const std::vector<DType>& dtypes) {
   for (const auto dtype : dtypes) {
-    if (auto fault = unstable(problem, cases, dtype)) return fault;
+    if (auto fault = unstable(problem, pool, dtype)) return fault;
   }
-  return judge::validate(problem, cases);
+  return judge::validate(problem, pool.cases);
 }
 
 }  // namespace
@@ -104,6 +105,7 @@ CasePool draw_cases(const Problem& declared, const std::vector<DType>& dtypes, s
     pool.cases.clear();
     auto specs = judge::derive_cases(problem, dtypes, seed);
     for (auto& spec : specs) {
+      spec.axes = pool.growth.within(problem, std::move(spec.axes));
       spec.marks = pool.marks.whole;
       spec.sentinels = pool.marks.sentinels;
       spec.scores = pool.marks.scores;
@@ -112,7 +114,10 @@ CasePool draw_cases(const Problem& declared, const std::vector<DType>& dtypes, s
     beyond = realise_all(pool, problem, specs, options);
   };
   try {
-    if (!dtypes.empty()) pool.marks = judge::marks_of(problem, dtypes.front());
+    if (!dtypes.empty()) {
+      pool.marks = judge::marks_of(problem, dtypes.front());
+      pool.growth = judge::Growth::of(problem, dtypes.front());
+    }
     draw();
     std::string within;
     if (beyond.count > 0) {
@@ -131,7 +136,7 @@ CasePool draw_cases(const Problem& declared, const std::vector<DType>& dtypes, s
     if (!beyond.said.empty()) {
       pool.note = raised(beyond, within, pool.derived);
     }
-    pool.fault = fault_of(problem, pool.cases, dtypes);
+    pool.fault = fault_of(problem, pool, dtypes);
   } catch (const judge::ReferenceFault& fault) {
     pool.fault = fault.what();
   }
@@ -151,6 +156,7 @@ CasePool with_landmarks(const CasePool& pool, const Problem& declared, const Can
   try {
     auto specs = judge::landmark_cases(problem, dtypes, seed, landmarks, all.derived);
     for (auto& spec : specs) {
+      spec.axes = pool.growth.within(problem, std::move(spec.axes));
       spec.sentinels = pool.marks.sentinels;
       spec.scores = pool.marks.scores;
     }

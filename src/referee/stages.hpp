@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/growth.hpp"
 #include "judge/judge.hpp"
 #include "judge/marks.hpp"
 #include "ouroboros/referee.hpp"
@@ -29,6 +30,7 @@ struct CasePool {
   std::vector<Axis> axes;       ///< The problem's, or narrower where its reference takes fewer.
   int derived = 0;              ///< Cases that the problem has for all candidates.
   judge::Marks marks;           ///< What the reference asks its inputs for.
+  judge::Growth growth;         ///< How much it makes of them.
 };
 
 [[nodiscard]] Compiled compile(const Problem& problem, const Candidate& candidate,

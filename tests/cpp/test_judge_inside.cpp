@@ -8,10 +8,15 @@
 #include <ATen/ops/erf.h>
 #include <ATen/ops/erfc.h>
 #include <ATen/ops/exp.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/native_batch_norm_backward.h>
+#include <ATen/ops/native_group_norm_backward.h>
+#include <ATen/ops/native_layer_norm_backward.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/sin.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/special_erf.h>
@@ -119,6 +124,39 @@ TEST_CASE("a difference may lose some roundings of its terms", "[judge]") {
   const auto g = x * 0.75F + 1.0F;
   CHECK(status_of(problem, one, (g - y * (g * y).sum(-1, true)) * (1.0F / size)) == "passed");
   CHECK(status_of(problem, one, g * 1e-5F) == "failed");
+}
+
+TEST_CASE("so may those of autograd's own operators", "[judge]") {
+  // Of each row or column there is one number, and nothing left of its gradient.
+  const auto gradient_of = [](const at::Tensor& x) { return at::ones_like(x); };
+  const auto deviation = [](const at::Tensor& x) { return at::full_like(x, 1e-5).rsqrt(); };
+  const auto weight = [](const at::Tensor& x) { return at::full({x.size(1)}, 1.25, x.options()); };
+  const auto rows = [&](const Tensors& in) {
+    const auto& x = in[0];
+    return Tensors{std::get<0>(at::native_layer_norm_backward(
+        gradient_of(x), x, {1}, x, deviation(x), weight(x), weight(x), {true, true, true}))};
+  };
+  const auto groups = [&](const Tensors& in) {
+    const auto& x = in[0];
+    return Tensors{std::get<0>(at::native_group_norm_backward(
+        gradient_of(x), x, x, deviation(x), weight(x), x.size(0), 1, 1, 1, {true, true, true}))};
+  };
+  const auto columns = [&](const Tensors& in) {
+    const auto x = in[0].t().contiguous();
+    return Tensors{
+        std::get<0>(at::native_batch_norm_backward(gradient_of(x), x, weight(x), {}, {}, x[0],
+                                                   deviation(x)[0], true, 1e-5, {true, true, true}))
+            .t()};
+  };
+  const std::vector<Reference> all = {rows, groups, columns};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    INFO("operator " << i);
+    const auto problem = problem_of(all[i]);
+    const auto one = case_of(problem, 512, 1, "normal", 9);
+    const auto term = at::full({512, 1}, 1.25 / std::sqrt(1e-5));
+    CHECK(status_of(problem, one, term * 0x1p-23F) == "passed");
+    CHECK(status_of(problem, one, term * 0x1p-18F) == "failed");
+  }
 }
 
 TEST_CASE("sums that are normalised afterwards round otherwise", "[judge]") {

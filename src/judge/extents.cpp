@@ -21,8 +21,13 @@ std::int64_t legal(const Axis& axis, std::int64_t wanted) {
 }
 
 std::int64_t largest_input(const Problem& problem, const AxisValues& axes) {
+  const auto is_free = [&](const Dim& dim) {
+    return std::any_of(problem.axes.begin(), problem.axes.end(),
+                       [&](const Axis& axis) { return !axis.fixed && axis.name == dim.axis; });
+  };
   std::int64_t largest = 0;
   for (const auto& input : problem.inputs) {
+    if (std::none_of(input.shape.begin(), input.shape.end(), is_free)) continue;
     std::int64_t elements = 1;
     for (const auto extent : shape_of(input, problem, axes)) {
       if (extent != 0 && elements > std::numeric_limits<std::int64_t>::max() / extent) {

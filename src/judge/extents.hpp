@@ -19,7 +19,8 @@ inline constexpr std::int64_t most_timed_elements = 1 << 18;
 /// The nearest legal value of an axis, not below one unless `wanted` is 0.
 [[nodiscard]] std::int64_t legal(const Axis& axis, std::int64_t wanted);
 
-/// The elements of the largest input; the largest number there is where that overflows.
+/// The elements of the largest input that has a free axis, since no other may be smaller; the
+/// largest number there is where that overflows.
 [[nodiscard]] std::int64_t largest_input(const Problem& problem, const AxisValues& axes);
 
 /// Halves the largest of the axes that `may` be, as far as that is legal. False where none is left.

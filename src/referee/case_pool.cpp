@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "judge/affordable.hpp"
 #include "judge/domain.hpp"
 #include "judge/extents.hpp"
 #include "judge/growth.hpp"
@@ -34,9 +36,9 @@ struct Beyond {
 Beyond realise_all(CasePool& pool, const Problem& problem,
                    const std::vector<judge::CaseSpec>& specs, const Options& options) {
   Beyond beyond;
+  require_memory(problem, specs, pool.growth);
   for (const auto& spec : specs) {
     check_cancelled(options);
-    require_memory(problem, spec);
     try {
       pool.cases.push_back(judge::realise(problem, spec));
     } catch (const judge::ReferenceRaised& fault) {
@@ -48,12 +50,12 @@ Beyond realise_all(CasePool& pool, const Problem& problem,
 }
 
 /// `within`: what was learnt of the extents that it takes.
-Finding raised(const Beyond& beyond, const std::string& within, int derived) {
+Finding raised(const Beyond& beyond, const std::string& within, std::size_t drawn) {
   std::string left;
   if (!within.empty()) left = fmt::format("the sweep keeps to shapes where {}", within);
   if (beyond.count > 0) {
     left += fmt::format("{}{} of {} cases are left out", left.empty() ? "" : " and ", beyond.count,
-                        derived);
+                        drawn);
   }
   return {"reference_raised", "note", "sweep",
           fmt::format("{}, since {}. Declare which extents the axes take (minimum, multiple_of)",
@@ -85,6 +87,14 @@ std::optional<std::string> unstable(const Problem& problem, const CasePool& pool
          judge::in_case(lost.front()->spec);
 }
 
+Finding fewer(std::size_t drawn, int derived) {
+  return {
+      "few_cases", "note", "sweep",
+      fmt::format("{} of {} cases are drawn, as the seed chose them: they are so large that all "
+                  "would take minutes and tens of GiB. Axes that may be short make them small",
+                  drawn, derived)};
+}
+
 std::optional<std::string> fault_of(const Problem& problem, const CasePool& pool,
                                     const std::vector<DType>& dtypes) {
   for (const auto dtype : dtypes) {
@@ -101,6 +111,7 @@ CasePool draw_cases(const Problem& declared, const std::vector<DType>& dtypes, s
   pool.axes = declared.axes;
   auto problem = declared;
   Beyond beyond;
+  std::size_t drawn = 0;
   const auto draw = [&] {
     pool.cases.clear();
     auto specs = judge::derive_cases(problem, dtypes, seed);
@@ -111,10 +122,15 @@ CasePool draw_cases(const Problem& declared, const std::vector<DType>& dtypes, s
       spec.scores = pool.marks.scores;
     }
     pool.derived = static_cast<int>(specs.size());
+    specs = judge::affordable(problem, pool.growth, std::move(specs), seed);
+    drawn = specs.size();
     beyond = realise_all(pool, problem, specs, options);
   };
   try {
     if (!dtypes.empty()) {
+      // Before the reference runs for the first time.
+      const auto specs = judge::derive_cases(problem, dtypes, seed);
+      require_memory(problem, {specs.data(), 1});
       pool.marks = judge::marks_of(problem, dtypes.front());
       pool.growth = judge::Growth::of(problem, dtypes.front());
     }
@@ -129,13 +145,12 @@ CasePool draw_cases(const Problem& declared, const std::vector<DType>& dtypes, s
         beyond.said = said;
       }
     }
-    if (beyond.timed || 2 * beyond.count > static_cast<std::size_t>(pool.derived)) {
+    if (beyond.timed || 2 * beyond.count > drawn) {
       pool.fault = beyond.said;
       return pool;
     }
-    if (!beyond.said.empty()) {
-      pool.note = raised(beyond, within, pool.derived);
-    }
+    if (!beyond.said.empty()) pool.notes.push_back(raised(beyond, within, drawn));
+    if (std::cmp_less(drawn, pool.derived)) pool.notes.push_back(fewer(drawn, pool.derived));
     pool.fault = fault_of(problem, pool, dtypes);
   } catch (const judge::ReferenceFault& fault) {
     pool.fault = fault.what();

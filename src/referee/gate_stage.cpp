@@ -135,7 +135,7 @@ GateOutcome gate(const Problem& problem, const Compiled& compiled, std::uint64_t
     check_cancelled(options);
     const auto run_seed = derive_seed(seed, gate_purpose + static_cast<std::uint64_t>(k));
     const judge::CaseSpec spec{k, dtypes.front(), cells.front(), "normal", run_seed};
-    require_memory(problem, spec);
+    require_memory(problem, {&spec, 1});
     // A race of its own: fresh processes, fresh pages, fresh order.
     const auto race = make_race(problem, compiled, spec, run_seed, options, Context::fresh);
     const auto baseline = choose_baseline(race->baselines());

@@ -44,7 +44,7 @@ OddCell check_odd_cell(const Problem& problem, const Compiled& compiled, DType d
   const auto race_seed = derive_seed(seed, race_purpose);
   const judge::CaseSpec spec{static_cast<int>(cells.size()), dtype, *axes, "normal", race_seed};
   try {
-    require_memory(alone, spec);
+    require_memory(alone, {&spec, 1});
     const auto race = make_race(alone, compiled, spec, race_seed, options);
     race->leave_untimed();
     race->add_candidate();

@@ -165,9 +165,7 @@ class Referee::Impl {
       verdict.findings.push_back({"invalid_problem", "error", "sweep", *pool.fault});
       return;
     }
-    if (pool.note) {
-      verdict.findings.push_back(*pool.note);
-    }
+    verdict.findings = concatenated(verdict.findings, pool.notes);
     {
       const Stopwatch watch(verdict, "sweep", options);
       auto outcome = referee::sweep(problem, compiled, pool, options);
@@ -399,9 +397,7 @@ SweepOutcome Referee::sweep(const Problem& problem, const Compiled& compiled) co
     return outcome;
   }
   outcome = referee::sweep(problem, compiled, pool, options);
-  if (pool.note) {
-    outcome.findings.push_back(*pool.note);
-  }
+  outcome.findings.insert(outcome.findings.end(), pool.notes.begin(), pool.notes.end());
   return outcome;
 }
 

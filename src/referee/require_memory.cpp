@@ -12,21 +12,30 @@ namespace {
 
 constexpr double gib = 1024.0 * 1024.0 * 1024.0;
 
-// What a case keeps for each input element, at the least: two copies in its dtype, and two in
-// float64 for the oracle.
-constexpr double copies = 2.0;
-constexpr double oracle_bytes = 2.0 * sizeof(double);
+// What a case keeps for each element of its inputs and results, at the least: one in its dtype, and
+// of results two in float64, the true value and what is allowed. While these are learnt there are
+// some runs of the oracle more.
+constexpr double kept_bytes = 2.0 * sizeof(double);
+constexpr double learning_bytes = 4.0 * sizeof(double);
 
-double bytes_needed(const Problem& problem, const judge::CaseSpec& spec) {
-  double bytes = 0;
+struct Bytes {
+  double kept = 0;
+  double learning = 0;
+};
+
+Bytes bytes_of(const Problem& problem, const judge::CaseSpec& spec, const judge::Growth& growth) {
+  double inputs = 0;
+  double results = growth.largest(spec.axes);
   for (const auto& input : judge::input_buffers(problem, spec.dtype, spec.axes)) {
     double elements = 1;
     for (const auto extent : input.shape) {
       elements *= static_cast<double>(extent);
     }
-    bytes += elements * (copies * static_cast<double>(size_of(input.dtype)) + oracle_bytes);
+    inputs += elements * static_cast<double>(size_of(input.dtype));
+    results = std::max(results, elements);
   }
-  return bytes;
+  const auto width = static_cast<double>(size_of(spec.dtype));
+  return {inputs + results * (width + kept_bytes), results * learning_bytes};
 }
 
 /// A number that a file of the kernel's gives; infinite where there is none.
@@ -51,8 +60,20 @@ double bytes_available() {
 
 }  // namespace
 
-void require_memory(const Problem& problem, const judge::CaseSpec& spec) {
-  const double needed = bytes_needed(problem, spec);
+void require_memory(const Problem& problem, std::span<const judge::CaseSpec> specs,
+                    const judge::Growth& growth) {
+  double needed = 0;
+  const judge::CaseSpec* largest = nullptr;
+  Bytes most;
+  for (const auto& spec : specs) {
+    const auto bytes = bytes_of(problem, spec, growth);
+    needed += bytes.kept;
+    if (largest == nullptr || bytes.learning > most.learning) {
+      largest = &spec;
+      most = bytes;
+    }
+  }
+  needed += most.learning;
   // Asking the system costs more than most cases do.
   if (needed < gib / 4) {
     return;
@@ -60,13 +81,17 @@ void require_memory(const Problem& problem, const judge::CaseSpec& spec) {
   const double available = bytes_available();
   if (needed > available) {
     std::string axes;
-    for (const auto& [name, value] : spec.axes) {
+    for (const auto& [name, value] : largest->axes) {
       axes += fmt::format("{}{}={}", axes.empty() ? "" : ", ", name, value);
     }
+    const auto which =
+        specs.size() == 1
+            ? fmt::format("the shape ({}) needs", axes)
+            : fmt::format("{} cases, the largest of the shape ({}), need", specs.size(), axes);
     throw Error(ErrorCode::out_of_memory,
-                fmt::format("the shape ({}) needs at least {:.3g} GiB, and {:.3g} GiB are left: "
+                fmt::format("{} at least {:.3g} GiB, and {:.3g} GiB are left: "
                             "give the problem a smaller one",
-                            axes, needed / gib, available / gib));
+                            which, needed / gib, available / gib));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,11 +27,11 @@ struct Misconduct {
 struct CasePool {
   std::vector<judge::Case> cases;
   std::optional<std::string> fault;
-  std::optional<Finding> note;  ///< What the verdict says of the problem.
-  std::vector<Axis> axes;       ///< The problem's, or narrower where its reference takes fewer.
-  int derived = 0;              ///< Cases that the problem has for all candidates.
-  judge::Marks marks;           ///< What the reference asks its inputs for.
-  judge::Growth growth;         ///< How much it makes of them.
+  std::vector<Finding> notes;  ///< What the verdict says of the problem.
+  std::vector<Axis> axes;      ///< The problem's, or narrower where its reference takes fewer.
+  int derived = 0;             ///< Cases that the problem has for all candidates.
+  judge::Marks marks;          ///< What the reference asks its inputs for.
+  judge::Growth growth;        ///< How much it makes of them.
 };
 
 [[nodiscard]] Compiled compile(const Problem& problem, const Candidate& candidate,
@@ -79,9 +80,10 @@ using Opener = std::function<std::unique_ptr<Session>(const std::vector<Call>&,
 /// Throws `Error{invalid_argument}` that names the first option that can never work.
 void check(const Options& options);
 
-/// Throws `Error{out_of_memory}` when realising a case would take more memory than the machine has
-/// left: the kernel's own answer to that may be to end this process.
-void require_memory(const Problem& problem, const judge::CaseSpec& spec);
+/// Throws `Error{out_of_memory}` when realising cases, and keeping them, would take more memory
+/// than the machine has left: the kernel's own answer to that may be to end this process.
+void require_memory(const Problem& problem, std::span<const judge::CaseSpec> specs,
+                    const judge::Growth& growth = {});
 
 /// A seed that nobody can know: from the system.
 [[nodiscard]] std::uint64_t secret_seed();

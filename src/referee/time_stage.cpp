@@ -273,7 +273,7 @@ TimingOutcome time(const Problem& problem, const Compiled& compiled, std::uint64
     check_cancelled(options);
     const auto cell_seed = derive_seed(seed, i);
     const judge::CaseSpec spec{static_cast<int>(i), dtypes.front(), cells[i], "normal", cell_seed};
-    require_memory(problem, spec);
+    require_memory(problem, {&spec, 1});
     const auto race = make_race(problem, compiled, spec, cell_seed, options);
     outcome.record.cells.push_back(
         time_cell(*race, spec, cell_seed, options, outcome.record, outcome.findings));

@@ -109,6 +109,20 @@ TEST_CASE("a product of matrices keeps the proportions of its timed cell", "[jud
   CHECK(judge::shortened(problem, tall, 1 << 18) == cut_tall);
 }
 
+TEST_CASE("large weights of fixed extents make no shape small", "[judge]") {
+  auto problem = softmax_problem();
+  const auto shapes = [&problem] {
+    std::set<AxisValues> axes;
+    for (const auto& spec : judge::derive_cases(problem, {DType::float32}, 3)) {
+      axes.insert(spec.axes);
+    }
+    return axes;
+  };
+  const auto without = shapes();
+  problem.inputs.push_back({"weight", {{4096, ""}, {4096, ""}}});
+  CHECK(shapes() == without);
+}
+
 TEST_CASE("axes that may be longer than others are long once", "[judge]") {
   auto problem = softmax_problem();
   const auto longest = [&problem](const std::string& axis) {

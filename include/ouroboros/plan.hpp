@@ -34,8 +34,9 @@ struct Call {
   std::vector<std::int64_t> sizes;
 };
 
-/// The most arguments (buffers and sizes together) that one call may have.
-inline constexpr std::size_t max_call_arguments = 16;
+/// The most arguments (buffers and sizes together) that one call may have: a network of sixty
+/// layers has as many weights.
+inline constexpr std::size_t max_call_arguments = 128;
 
 /// A compiled module: for the host a shared object, as bytes.
 struct ModuleImage {

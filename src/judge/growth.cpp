@@ -41,18 +41,35 @@ std::optional<Counts> counts_of(const Problem& problem, DType dtype, const AxisV
   return counts;
 }
 
-std::optional<AxisValues> twice(const Axis& axis, AxisValues axes) {
-  auto& extent = axes[axis.name];
-  const auto longer = legal(axis, 2 * extent);
-  if (longer <= extent) return std::nullopt;
-  extent = longer;
-  return axes;
+/// What there is with one axis so many times as long.
+struct Longer {
+  double times = 1.0;
+  Counts counts;
+};
+
+/// Twice as long, or half where the axis does not grow or the reference does not take that. Empty
+/// where it takes neither.
+std::optional<Longer> counts_along(const Problem& problem, DType dtype, const Axis& axis,
+                                   const AxisValues& counted_at) {
+  const auto extent = counted_at.at(axis.name);
+  for (const auto wanted : {2 * extent, extent / 2}) {
+    auto axes = counted_at;
+    axes[axis.name] = legal(axis, std::max<std::int64_t>(1, wanted));
+    const auto times = static_cast<double>(axes[axis.name]) / static_cast<double>(extent);
+    if (times == 1.0) continue;
+    if (auto counts = counts_of(problem, dtype, axes)) return Longer{times, *std::move(counts)};
+  }
+  return std::nullopt;
 }
 
 /// Of sums such as n + 2 or n - 2 the power is the one that it comes to where n is long.
 double power(double from, double to, double times) {
   if (from == to || from == 0.0 || to == 0.0) return 0.0;
   return std::max(1.0, std::round(std::log(to / from) / std::log(times)));
+}
+
+double most(const Counts& counts) {
+  return counts.empty() ? 0.0 : static_cast<double>(*std::ranges::max_element(counts));
 }
 
 }  // namespace
@@ -73,29 +90,26 @@ Growth Growth::of(const Problem& problem, DType dtype) {
     counts = counts_of(problem, dtype, growth.counted_at_);
     if (!counts) return {};
   }
-  for (const auto elements : *counts)
+  for (const auto elements : *counts) {
     growth.results_.push_back({static_cast<double>(elements), {}});
+  }
   for (const auto* axis : free_axes(problem)) {
-    const auto longer = twice(*axis, growth.counted_at_);
-    const auto more = longer ? counts_of(problem, dtype, *longer) : std::nullopt;
-    const auto times = longer ? static_cast<double>(longer->at(axis->name)) /
-                                    static_cast<double>(growth.counted_at_.at(axis->name))
-                              : 1.0;
-    const auto most = [](const Counts& of) {
-      return of.empty() ? 0.0 : static_cast<double>(*std::max_element(of.begin(), of.end()));
-    };
+    const auto longer = counts_along(problem, dtype, *axis, growth.counted_at_);
+    // A reference that loops over the axis has as many operators more: the largest result speaks
+    // for all.
+    const bool as_many = longer && longer->counts.size() == counts->size();
     for (std::size_t i = 0; i < growth.results_.size(); ++i) {
       auto& result = growth.results_[i];
-      // A reference that loops over the axis has as many operators more: the largest result speaks
-      // for all. One that does not take that extent is taken to grow with it.
-      const double by = !more ? (longer ? 1.0 : 0.0)
-                        : more->size() == counts->size()
-                            ? power(result.elements, static_cast<double>((*more)[i]), times)
-                            : power(most(*counts), most(*more), times);
+      double by = 1.0;  // Of what it was not seen at.
+      if (as_many) {
+        by = power(result.elements, static_cast<double>(longer->counts[i]), longer->times);
+      } else if (longer) {
+        by = power(most(*counts), most(longer->counts), longer->times);
+      }
       if (by > 0.0) result.powers[axis->name] = by;
     }
   }
-  std::sort(growth.results_.begin(), growth.results_.end());
+  std::ranges::sort(growth.results_);
   growth.results_.erase(std::unique(growth.results_.begin(), growth.results_.end()),
                         growth.results_.end());
   return growth;

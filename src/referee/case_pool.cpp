@@ -91,7 +91,7 @@ Finding fewer(std::size_t drawn, int derived) {
   return {
       "few_cases", "note", "sweep",
       fmt::format("{} of {} cases are drawn, as the seed chose them: they are so large that all "
-                  "would take minutes and tens of GiB. Axes that may be short make them small",
+                  "would take minutes and tens of GiB. Declare axes where extents may be others",
                   drawn, derived)};
 }
 

@@ -79,6 +79,14 @@ TEST_CASE("a reference that wants a multiple is counted where it runs", "[judge]
   CHECK(largest(in_groups, 5000, 64) >= 5000.0 * 5000.0 * 32.0);
 }
 
+TEST_CASE("an axis that grows no further is counted where it is shorter", "[judge]") {
+  auto problem = problem_of(outer);
+  problem.axes[0].maximum = 6;
+  const auto growth = Growth::of(problem, DType::float32);
+  CHECK(growth.largest({{"rows", 6}, {"cols", 1000}}) == 6.0 * 1000.0 * 1000.0);
+  CHECK(growth.largest({{"rows", 3}, {"cols", 1000}}) == 3.0 * 1000.0 * 1000.0);
+}
+
 TEST_CASE("only axes that results grow with are cut, as far as they have to be", "[judge]") {
   auto problem = problem_of(outer);
   const auto growth = Growth::of(problem, DType::float32);

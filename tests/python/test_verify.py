@@ -595,6 +595,29 @@ def test_prototypes_of_a_broken_reference_are_an_error() -> None:
         inline(raises).prototypes()
 
 
+def test_a_call_has_room_for_the_weights_of_a_network() -> None:
+    names = [f"x{i}" for i in range(126)]
+
+    def total(*inputs: torch.Tensor) -> torch.Tensor:
+        return torch.stack(inputs).sum(0)
+
+    problem = ouroboros.problems.from_callable(
+        total, name="total", inputs=dict.fromkeys(names, "n"), outputs=["y"], dtypes=["float32"]
+    )
+    source = f"""#include <cstdint>
+    extern "C" void run_float32({", ".join(f"const float* {name}" for name in names)}, float* y,
+                                std::int64_t n) {{
+      const float* all[] = {{{", ".join(names)}}};
+      for (std::int64_t i = 0; i < n; ++i) {{
+        float sum = 0;
+        for (int k = 0; k < COUNT; ++k) sum += all[k][i];
+        y[i] = sum;
+      }}
+    }}"""
+    for count, status in (("126", "ok"), ("125", "incorrect")):
+        assert sweep(source.replace("COUNT", count), problem, seed=3).status.value == status
+
+
 def test_names_may_be_words_of_cpp() -> None:
     def backward(do: torch.Tensor) -> torch.Tensor:
         return do * 2

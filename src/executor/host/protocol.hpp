@@ -47,6 +47,7 @@ struct Control {
 };
 
 inline constexpr std::size_t page_bytes = 4096;
+static_assert(sizeof(Control) <= page_bytes);
 
 /// One buffer's pages.
 struct Region {

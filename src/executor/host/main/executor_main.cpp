@@ -23,6 +23,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "executor/host/main/elf.hpp"
@@ -33,13 +34,21 @@ namespace {
 
 using namespace ouroboros::host;
 
+template <typename Places>
+struct WithArguments;
+
 // The arguments' number is not known here. Both supported ABIs let a callee ignore what it was not
 // declared with, in registers and on the stack.
-using Entry = void (*)(std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
-                       std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
-                       std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
-                       std::uint64_t);
-static_assert(ouroboros::max_call_arguments == 16);
+template <std::size_t... place>
+struct WithArguments<std::index_sequence<place...>> {
+  template <std::size_t>
+  using Word = std::uint64_t;
+  using Entry = void (*)(Word<place>...);
+
+  static void call(Entry entry, const std::uint64_t* arguments) { entry(arguments[place]...); }
+};
+using Most = WithArguments<std::make_index_sequence<ouroboros::max_call_arguments>>;
+using Entry = Most::Entry;
 
 /// A fault of this process' surroundings, as opposed to the module's.
 struct SetupError : std::runtime_error {
@@ -154,9 +163,7 @@ void send(const Loaded& loaded, int listener) {
     if (hand_over(Reason::ready) != 0) {
       __builtin_trap();  // Nobody answers: the referee is gone.
     }
-    const std::uint64_t* a = control.arguments;
-    entries[control.entry](a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11],
-                           a[12], a[13], a[14], a[15]);
+    Most::call(entries[control.entry], control.arguments);
   }
 }
 

@@ -35,16 +35,17 @@ std::vector<std::size_t> by_worth(const std::vector<CaseSpec>& specs,
   return order;
 }
 
-}  // namespace
-
-double swept_elements(const Problem& problem, const Growth& growth, const CaseSpec& spec) {
+/// Of the inputs and of the largest result.
+double elements_of(const Problem& problem, const Growth& growth, const CaseSpec& spec) {
   return static_cast<double>(input_elements(problem, spec)) + growth.largest(spec.axes);
 }
+
+}  // namespace
 
 std::vector<CaseSpec> affordable(const Problem& problem, const Growth& growth,
                                  std::vector<CaseSpec> specs, std::uint64_t seed) {
   std::vector<double> elements;
-  for (const auto& spec : specs) elements.push_back(swept_elements(problem, growth, spec));
+  for (const auto& spec : specs) elements.push_back(elements_of(problem, growth, spec));
   if (std::accumulate(elements.begin(), elements.end(), 0.0) <= most_swept) return specs;
   std::vector<bool> taken(specs.size());
   std::map<DType, std::size_t> count;

@@ -15,10 +15,6 @@ inline constexpr double most_swept = 1 << 28;
 /// Of each dtype, however large they are.
 inline constexpr std::size_t least_swept = 4;
 
-/// Elements of a case's inputs and of the largest result.
-[[nodiscard]] double swept_elements(const Problem& problem, const Growth& growth,
-                                    const CaseSpec& spec);
-
 /// All cases, where together they are not too large, which those of fixed extents may be. Else the
 /// largest that are ordinary, of all families at once and ordinary but for a few numbers; and as
 /// many others as there is room for. Which, the seed decides: nobody is to know what is left out.

@@ -17,8 +17,8 @@ inline constexpr double most_made = 1 << 22;
 /// few elements may make very many: an outer product, the scores of an attention.
 class OUROBOROS_API Growth {
  public:
-  /// Counts them in a small case, and again with one axis after another twice as long. Knows of
-  /// nothing where the reference cannot be run.
+  /// Counts them in a small case, and again with one axis after another twice as long, or half.
+  /// Knows of nothing where the reference cannot be run.
   [[nodiscard]] static Growth of(const Problem& problem, DType dtype);
 
   /// About how many elements the largest result has.

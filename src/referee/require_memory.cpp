@@ -12,9 +12,10 @@ namespace {
 
 constexpr double gib = 1024.0 * 1024.0 * 1024.0;
 
-// What a case keeps for each element of its inputs and results, at the least: one in its dtype, and
-// of results two in float64, the true value and what is allowed. While these are learnt there are
-// some runs of the oracle more.
+// What a case keeps for each element of its inputs and results: one in its dtype, and of results
+// two in float64, the true value and what is allowed. While these are learnt there are some runs of
+// the oracle more. Results are taken to be as large as the largest of what is given and made on the
+// way: too much for a sum of many, since the kernel's answer to too little is to end this process.
 constexpr double kept_bytes = 2.0 * sizeof(double);
 constexpr double learning_bytes = 4.0 * sizeof(double);
 
@@ -89,7 +90,7 @@ void require_memory(const Problem& problem, std::span<const judge::CaseSpec> spe
             ? fmt::format("the shape ({}) needs", axes)
             : fmt::format("{} cases, the largest of the shape ({}), need", specs.size(), axes);
     throw Error(ErrorCode::out_of_memory,
-                fmt::format("{} at least {:.3g} GiB, and {:.3g} GiB are left: "
+                fmt::format("{} about {:.3g} GiB, and {:.3g} GiB are left: "
                             "give the problem a smaller one",
                             which, needed / gib, available / gib));
   }

@@ -676,6 +676,26 @@ void fill_sentinels(const CaseSpec& spec, std::size_t input, DType dtype, std::s
   }
 }
 
+/// Zeros and ones in the place of an input's numbers that may be a mask: in half of the rows ones
+/// up to some place, as where sequences have several lengths. Nothing is asked of a row without a
+/// one.
+void fill_mask(const CaseSpec& spec, std::size_t input, std::size_t cols,
+               std::vector<double>& out) {
+  if (std::ranges::find(spec.masks, input) == spec.masks.end()) return;
+  const auto key = random::key(stream(spec, input, choices), 5);
+  const bool half = spec.family == "uniform" && random::bits(key, 0) % 2 == 0;
+  if (spec.family != "patchwork" && !half) return;
+  const auto lengths = random::key(key, 1);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto row = i / cols;
+    const bool of_length = random::bits(lengths, row) % 2 != 0;
+    const bool one = of_length
+                         ? i % cols <= random::below(key, 1 + row, cols)
+                         : i % cols == 0 || random::bits(stream(spec, input, values), i) % 2 != 0;
+    out[i] = one ? 1.0 : 0.0;
+  }
+}
+
 /// What stands for no index: at the end of some rows, as sequences of several lengths have it, and
 /// in one place of eight of the others. One index is left, since a mean over none is none.
 void fill_padding(const CaseSpec& spec, std::size_t input, std::size_t cols, std::int64_t padding,
@@ -914,6 +934,7 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
   }
   if (input.values == Values::real && !input.parameter) {
     fill_sentinels(spec, index, dtype, layout_of(into).cols, numbers);
+    fill_mask(spec, index, layout_of(into).cols, numbers);
   }
   if (input.values == Values::positive) {
     const double least = least_positive(spec, dtype, shrink);

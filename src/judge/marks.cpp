@@ -25,14 +25,28 @@ bool is_whole(const at::Tensor& tensor) {
   return c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false);
 }
 
-/// Where a tensor has its numbers from an input, just as they were given.
-void note_sentinel(const at::Tensor& tensor, std::optional<double> value, MarkNotes& notes) {
-  if (!value || !std::isfinite(*value) || notes.sentinels.size() >= most_marks) return;
+/// Calls `note` with the place of the real input that a tensor has its numbers from, just as they
+/// were given.
+template <typename Note>
+void note_input(const at::Tensor& tensor, const MarkNotes& notes, Note&& note) {
   for (std::size_t i = 0; i < notes.inputs.size(); ++i) {
     if (notes.problem.inputs[i].values == Values::real && notes.inputs[i].is_alias_of(tensor)) {
-      notes.sentinels.insert({i, *value});
+      note(i);
     }
   }
+}
+
+/// Whether an operator does with this number what is done with a mask: 1 - m, m - 1, -10000 m.
+bool masks(std::string_view name, std::optional<double> number) {
+  constexpr double large = 1e3;
+  if (!number) return false;
+  return is_one_of(name, {"rsub", "sub"}) ? *number == 1.0
+                                          : name == "mul" && std::abs(*number) >= large;
+}
+
+void note_sentinel(const at::Tensor& tensor, std::optional<double> value, MarkNotes& notes) {
+  if (!value || !std::isfinite(*value) || notes.sentinels.size() >= most_marks) return;
+  note_input(tensor, notes, [&](std::size_t i) { notes.sentinels.insert({i, *value}); });
 }
 
 }  // namespace
@@ -58,6 +72,9 @@ void note_marks(std::string_view name, const c10::FunctionSchema& schema,
   const bool equal = is_one_of(name, {"eq", "ne", "not_equal"});
   if (tensor.is_floating_point()) {
     if (equal) note_sentinel(tensor, number("other"), notes);
+    if (masks(name, number("other"))) {
+      note_input(tensor, notes, [&](std::size_t i) { notes.masks.insert(i); });
+    }
     return;
   }
   if (!is_whole(tensor)) return;
@@ -74,13 +91,14 @@ Marks marks_of(const Problem& problem, DType dtype) {
   const at::NoGradGuard no_grad;
   try {
     const auto inputs = raise(plain_case(problem, dtype).inputs);
-    MarkNotes notes{problem, inputs, {}, {}, Scores(problem, inputs)};
+    MarkNotes notes{problem, inputs, {}, {}, {}, Scores(problem, inputs)};
     Inside inside;
     inside.marks = &notes;
     const Declared declared(problem, dtype);
     static_cast<void>(promoted(problem.reference, inputs, at::kDouble, inside));
     return {{notes.whole.begin(), notes.whole.end()},
             {notes.sentinels.begin(), notes.sentinels.end()},
+            {notes.masks.begin(), notes.masks.end()},
             notes.scores.any()};
   } catch (const Error&) {
     throw;  // Of the library or of its bindings: cancelled, say.

@@ -19,7 +19,8 @@ struct Marks {
   /// Those that it compares integers with, cuts them off at or leaves out as an `ignore_index`.
   std::vector<std::int64_t> whole;
   std::vector<Sentinel> sentinels;
-  bool scores = false;  ///< See `Scores`.
+  std::vector<std::size_t> masks;  ///< Places of inputs that it treats as one does masks.
+  bool scores = false;             ///< See `Scores`.
 };
 
 /// Nothing where the reference cannot be run.
@@ -31,6 +32,7 @@ struct MarkNotes {
   const Tensors& inputs;
   std::set<std::int64_t> whole;
   std::set<Sentinel> sentinels;
+  std::set<std::size_t> masks;
   Scores scores;
 };
 

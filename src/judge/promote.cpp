@@ -25,7 +25,6 @@
 #include "judge/arguments.hpp"
 #include "judge/backward.hpp"
 #include "judge/complements.hpp"
-#include "judge/derived.hpp"
 #include "judge/judge.hpp"
 #include "judge/loops.hpp"
 #include "judge/marks.hpp"
@@ -33,9 +32,11 @@
 #include "judge/random.hpp"
 #include "judge/ranks.hpp"
 #include "judge/run.hpp"
+#include "judge/tensor_set.hpp"
 #include "judge/tensors.hpp"
 #include "judge/terms.hpp"
 #include "judge/unmoved.hpp"
+#include "judge/whole_numbers.hpp"
 
 // The oracle runs the reference in float64. A reference that casts its input to float32 would make
 // a float32 oracle, so every cast to a lower type is turned into one to float64 on its way through
@@ -53,7 +54,10 @@ thread_local at::ScalarType target = at::kDouble;
 thread_local Inside inside;
 thread_local std::uint64_t moves_made = 0;
 thread_local Unmoved unmoved;
-thread_local Derived derived;
+/// What follows from the inputs. All other tensors are constants, such as `arange` makes: they are
+/// what they are in any arithmetic.
+thread_local TensorSet derived;
+thread_local WholeNumbers whole_numbers;
 
 std::optional<at::ScalarType> raised(at::ScalarType type) noexcept {
   const bool wide = target == at::kDouble;
@@ -342,6 +346,11 @@ void note_elements(const c10::IValue& result) {
   if (result.isTensor()) return note(result.toTensor());
   if (!result.isTensorList()) return;
   for (const at::Tensor& one : result.toTensorVector()) note(one);
+}
+
+/// Whether nothing but the shape counts of what an operator is given.
+bool takes_shape_alone(std::string_view name) {
+  return name.ends_with("_like") || name.starts_with("new_");
 }
 
 /// Moves by `size`, of which one number may stand for many of the result's, that then move alike.
@@ -652,9 +661,14 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   }
   auto size = arguments.empty() ? std::nullopt : size_of_terms(name, schema, *stack);
   if (!size && inside.step != 0.0) size = size_of_complement(name, schema, *stack);
+  const auto given = std::span(*stack).subspan(begin);
   const bool follows =
-      inside.of_differences != 0.0 && derived.any(std::span(*stack).subspan(begin));
-  if (!size && follows) {
+      inside.of_differences != 0.0 && !takes_shape_alone(name) && derived.any(given);
+  const bool whole = follows && whole_numbers.come_of(name, given, derived);
+  for (std::size_t i = 0; follows && i < arguments.size(); ++i) {
+    if (written(arguments[i]) && given[i].isTensor()) whole_numbers.forget(given[i].toTensor());
+  }
+  if (!size && follows && !whole) {
     size = size_of_difference(name, schema, *stack);
     if (!size) size = size_of_difference_backward(name, schema, *stack);
     if (size) size->mul_(inside.of_differences);
@@ -678,6 +692,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   for (auto i = stack->size() - returned; i < stack->size(); ++i) {
     raise_value((*stack)[i]);
     if (follows) derived.note((*stack)[i]);
+    if (whole) whole_numbers.note((*stack)[i]);
     if (inside.marks != nullptr) inside.marks->scores.note((*stack)[i], becomes);
     if (inside.results != nullptr) note_elements((*stack)[i]);
   }
@@ -724,10 +739,14 @@ Tensors promoted(const Reference& reference, const Tensors& inputs, at::ScalarTy
     raised_inputs.push_back(std::move(raised));
   }
   if (within.given != nullptr) unmoved = Unmoved(raised_inputs, *within.given);
-  for (const auto& input : raised_inputs) derived.note(input);
+  for (const auto& input : raised_inputs) {
+    derived.note(input);
+    if (within.of_differences != 0.0 && is_mask(input)) whole_numbers.note(input);
+  }
   const auto forget_all = c10::make_scope_exit([] {
     unmoved = Unmoved();
-    derived = Derived();
+    derived = TensorSet();
+    whole_numbers = WholeNumbers();
   });
   // Autocasting would lower what was raised.
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);

@@ -180,7 +180,7 @@ Tensors moved(const Tensors& inputs, double by, Moves moves, std::uint64_t seed)
   if (!place_of(inputs).is_cpu()) return moved_by_operators(inputs, by, moves, seed);
   auto out = raise(inputs);
   for (std::size_t k = 0; k < out.size(); ++k) {
-    if (!out[k].is_floating_point()) continue;
+    if (!out[k].is_floating_point() || is_mask(out[k])) continue;
     const auto key = key_of_moves(moves, seed, k);
     const auto count = out[k].numel();
     auto* values = out[k].mutable_data_ptr<double>();
@@ -206,7 +206,7 @@ Tensors moved(const Tensors& inputs, double by, Moves moves, std::uint64_t seed)
 Tensors moved_by_operators(const Tensors& inputs, double by, Moves moves, std::uint64_t seed) {
   auto out = raise(inputs);
   for (std::size_t k = 0; k < out.size(); ++k) {
-    if (!out[k].is_floating_point()) continue;
+    if (!out[k].is_floating_point() || is_mask(out[k])) continue;
     if (moves == Moves::together || moves == Moves::up) {
       const auto sizes = moves == Moves::up ? out[k].abs() : out[k];
       out[k].add_(at::where(at::isfinite(sizes), sizes, 0.0), by);

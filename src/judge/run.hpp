@@ -51,7 +51,7 @@ enum class Moves : std::uint8_t {
 
 /// As `raise`, with every real number moved, relative to itself: by `by` where nothing decides;
 /// otherwise up or down at random, by 3/4 to 5/4 of `by`. With one size for all, terms
-/// that cancel would often move as one.
+/// that cancel would often move as one. Masks stay.
 [[nodiscard]] Tensors moved(const Tensors& inputs, double by, Moves moves, std::uint64_t seed);
 
 /// The same by LibTorch's operators, which is what tensors on another device need.

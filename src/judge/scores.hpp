@@ -6,8 +6,8 @@
 #include <span>
 #include <string_view>
 
-#include "judge/derived.hpp"
 #include "judge/judge.hpp"
+#include "judge/tensor_set.hpp"
 
 namespace ouroboros::judge {
 
@@ -29,8 +29,8 @@ class Scores {
   [[nodiscard]] bool any() const noexcept { return any_; }
 
  private:
-  Derived inputs_;
-  Derived products_;
+  TensorSet inputs_;
+  TensorSet products_;
   bool any_ = false;
 };
 

@@ -1,7 +1,9 @@
 #include "judge/tensors.hpp"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "ouroboros/error.hpp"
@@ -98,6 +100,18 @@ std::vector<std::int64_t> shape_of(const Input& input, const Problem& problem,
 
 at::Tensor empty(const std::vector<std::int64_t>& shape, at::ScalarType type, at::Device where) {
   return at::empty(shape, at::TensorOptions().dtype(type).device(where));
+}
+
+bool is_mask(const at::Tensor& tensor) {
+  constexpr std::int64_t few = 256;  // Of what is no mask these say so.
+  if (!tensor.is_floating_point() || tensor.numel() < 2) return false;
+  const auto flat = tensor.reshape({-1});
+  const auto zeros_and_ones = [](const at::Tensor& some) {
+    return some.mul(some).eq(some).all().item().toBool();
+  };
+  if (!zeros_and_ones(flat.narrow(0, 0, std::min(few, flat.numel())))) return false;
+  const auto ones = flat.ne(0);
+  return zeros_and_ones(flat) && ones.any().item().toBool() && !ones.all().item().toBool();
 }
 
 bool same_bits(const at::Tensor& a, const at::Tensor& b) {

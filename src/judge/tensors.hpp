@@ -57,6 +57,10 @@ struct Format {
 [[nodiscard]] at::Tensor empty(const std::vector<std::int64_t>& shape, at::ScalarType type,
                                at::Device where = at::kCPU);
 
+/// Whether a real tensor is all zeros and ones, and has both: nobody's arithmetic makes such a mask
+/// less exact.
+[[nodiscard]] bool is_mask(const at::Tensor& tensor);
+
 /// Whether two contiguous tensors of one device agree in dtype, shape and every bit.
 [[nodiscard]] bool same_bits(const at::Tensor& a, const at::Tensor& b);
 

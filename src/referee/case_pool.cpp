@@ -119,6 +119,7 @@ CasePool draw_cases(const Problem& declared, const std::vector<DType>& dtypes, s
       spec.axes = pool.growth.within(problem, std::move(spec.axes));
       spec.marks = pool.marks.whole;
       spec.sentinels = pool.marks.sentinels;
+      spec.masks = pool.marks.masks;
       spec.scores = pool.marks.scores;
     }
     pool.derived = static_cast<int>(specs.size());
@@ -173,6 +174,7 @@ CasePool with_landmarks(const CasePool& pool, const Problem& declared, const Can
     for (auto& spec : specs) {
       spec.axes = pool.growth.within(problem, std::move(spec.axes));
       spec.sentinels = pool.marks.sentinels;
+      spec.masks = pool.marks.masks;
       spec.scores = pool.marks.scores;
     }
     static_cast<void>(realise_all(all, problem, specs, options));

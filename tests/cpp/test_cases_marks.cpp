@@ -5,8 +5,11 @@
 #include <ATen/ops/exp.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/rsub.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/sub.h>
 #include <ATen/ops/where.h>
 
 #include <algorithm>
@@ -16,6 +19,7 @@
 #include "judge/landmarks.hpp"
 #include "judge/marks.hpp"
 #include "judge/run.hpp"
+#include "judge/tensors.hpp"
 #include "judge_problems.hpp"
 #include "referee/stages.hpp"
 
@@ -135,6 +139,37 @@ TEST_CASE("real numbers that inputs are tested for are sentinels of theirs", "[j
   CHECK(sentinels([](const Tensors& in) {
           return Tensors{at::where(in[0].abs().eq(3) & in[1].eq(INFINITY), in[0], in[0] < 5)};
         }).empty());
+}
+
+TEST_CASE("inputs that a reference treats as masks are zeros and ones in some cases", "[judge]") {
+  const auto masks = [](Reference reference) {
+    return marks_of(of_missing(std::move(reference)), DType::float32).masks;
+  };
+  using Places = std::vector<std::size_t>;
+  CHECK(masks([](const Tensors& in) {
+          return Tensors{in[0] + at::rsub(in[1].unsqueeze(0), 1).squeeze(0) * -1e9};
+        }) == Places{1});
+  CHECK(masks([](const Tensors& in) { return Tensors{in[0] + at::sub(in[1], 1) * 1e9}; }) ==
+        Places{1});
+  CHECK(masks([](const Tensors& in) { return Tensors{in[0] + in[1] * -10000.0}; }) == Places{1});
+  // What is computed, or taken from another number.
+  CHECK(masks([](const Tensors& in) {
+          return Tensors{at::rsub(in[0].sigmoid(), 1) + at::rsub(in[1], 2) * 8};
+        }).empty());
+
+  const auto problem = of_missing([](const Tensors& in) { return Tensors{in[0] + in[1]}; });
+  judge::CaseSpec spec{0, DType::float32, {{"rows", 64}, {"cols", 100}}, "patchwork", 5};
+  spec.masks = {1};
+  const auto drawn = judge::realise(problem, spec).inputs;
+  CHECK_FALSE(judge::is_mask(drawn[0]));
+  CHECK(judge::is_mask(drawn[1]));
+  CHECK(drawn[1].select(1, 0).eq(1).all().item().toBool());
+  // Some rows end with zeros, as those of several lengths do.
+  const auto descends = drawn[1].slice(1, 1).le(drawn[1].slice(1, 0, -1)).all(1);
+  CHECK(descends.sum().item().toLong() > 16);
+  CHECK(descends.sum().item().toLong() < 48);
+  spec.family = "normal";
+  CHECK_FALSE(judge::is_mask(judge::realise(problem, spec).inputs[1]));
 }
 
 TEST_CASE("a reference that raises has no marks, and says so elsewhere", "[judge]") {

@@ -17,6 +17,7 @@
 #include <ATen/ops/native_layer_norm_backward.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/rsub.h>
 #include <ATen/ops/sin.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/special_erf.h>
@@ -124,6 +125,39 @@ TEST_CASE("a difference may lose some roundings of its terms", "[judge]") {
   const auto g = x * 0.75F + 1.0F;
   CHECK(status_of(problem, one, (g - y * (g * y).sum(-1, true)) * (1.0F / size)) == "passed");
   CHECK(status_of(problem, one, g * 1e-5F) == "failed");
+}
+
+TEST_CASE("what masks is exact: it leaves no room to what is not masked", "[judge]") {
+  // As transformers have it: a number that is lost next to -1e9 where it is masked.
+  const auto masked = [](const at::Tensor& x, const at::Tensor& mask) {
+    return x + at::rsub(mask.type_as(x), 1) * -1e9;
+  };
+  const auto problem_of_masks = [](std::optional<DType> dtype, Reference reference) {
+    auto problem = problem_of(std::move(reference));
+    problem.inputs.push_back(problem.inputs[0]);
+    problem.inputs[1].name = "mask";
+    problem.inputs[1].dtype = dtype;
+    return problem;
+  };
+  for (const auto& dtype : {std::optional<DType>(DType::boolean), std::optional<DType>()}) {
+    const auto scores =
+        problem_of_masks(dtype, [&](const Tensors& in) { return Tensors{masked(in[0], in[1])}; });
+    const auto softmax = problem_of_masks(
+        dtype, [&](const Tensors& in) { return Tensors{masked(in[0], in[1]).softmax(-1)}; });
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      judge::CaseSpec spec{0, DType::float32, {{"rows", 16}, {"cols", 300}}, "patchwork", seed};
+      spec.masks = {1};
+      INFO((dtype ? "bool" : "float") << ", seed " << seed);
+      const auto plain = judge::realise(scores, spec);
+      const auto& x = plain.inputs[0];
+      const auto& mask = plain.inputs[1];
+      CHECK(status_of(scores, plain, masked(x, mask)) == "passed");
+      CHECK(status_of(scores, plain, masked(x + 1, mask)) == "failed");
+      const auto powers = judge::realise(softmax, spec);
+      CHECK(status_of(softmax, powers, masked(x, mask).softmax(-1)) == "passed");
+      CHECK(status_of(softmax, powers, masked(x * 1.01, mask).softmax(-1)) == "failed");
+    }
+  }
 }
 
 TEST_CASE("so may those of autograd's own operators", "[judge]") {

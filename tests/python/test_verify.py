@@ -584,6 +584,45 @@ extern "C" void run_float32(const float* x, const int64_t* targets, const int32_
     assert referee.judge(problem, short).status.value == "incorrect"
 
 
+def masked_by_one_less(x: Any, mask: Any) -> Any:
+    return x + (1.0 - mask) * -1e9
+
+
+def masked_by_less_one(x: Any, mask: Any) -> Any:
+    return x + (mask - 1) * 1e9
+
+
+def masked_by_the_opposite(x: Any, mask: Any) -> Any:
+    return x + -10000.0 * mask
+
+
+@pytest.mark.parametrize(
+    ("reference", "masked"),
+    [
+        (masked_by_one_less, "(1.0f - mask[i]) * -1e9f"),
+        (masked_by_less_one, "(mask[i] - 1.0f) * 1e9f"),
+        (masked_by_the_opposite, "mask[i] * -10000.0f"),
+    ],
+)
+def test_what_is_not_masked_has_to_be_right(reference: Callable[..., Any], masked: str) -> None:
+    problem = ouroboros.Problem(
+        name="masked",
+        axes=[ouroboros.Axis("rows"), ouroboros.Axis("cols", maximum=512)],
+        inputs=[ouroboros.Input(name, ["rows", "cols"]) for name in ("x", "mask")],
+        reference=reference,
+        dtypes=["float32"],
+    )
+    source = """
+#include <cstdint>
+extern "C" void run_float32(const float* x, const float* mask, float* out, int64_t rows,
+                            int64_t cols) {
+  for (int64_t i = 0; i < rows * cols; ++i) out[i] = x[i] * FACTOR + MASKED;
+}
+""".replace("MASKED", masked)
+    assert sweep(source.replace("FACTOR", "1.0f"), problem).status.value == "ok"
+    assert sweep(source.replace("FACTOR", "1.001f"), problem).status.value == "incorrect"
+
+
 def test_a_policy_for_libraries_is_one_of_three() -> None:
     assert ouroboros.problems.get("softmax").library_kernels == "forbid"
     with pytest.raises(ouroboros.InvalidArgumentError, match="use forbid, allow or report"):

@@ -1,4 +1,4 @@
-#include "judge/derived.hpp"
+#include "judge/tensor_set.hpp"
 
 #include <ATen/core/Tensor.h>
 
@@ -6,7 +6,7 @@
 
 namespace ouroboros::judge {
 
-void Derived::note(const c10::IValue& value) {
+void TensorSet::note(const c10::IValue& value) {
   if (value.isTensorList()) {
     for (const auto& tensor : value.toTensorVector()) note(tensor);
   } else if (value.isTensor() && value.toTensor().has_storage()) {
@@ -15,12 +15,16 @@ void Derived::note(const c10::IValue& value) {
   }
 }
 
-bool Derived::has(const at::Tensor& tensor) const {
+void TensorSet::forget(const at::Tensor& tensor) {
+  if (has(tensor)) known_.erase(tensor.storage().unsafeGetStorageImpl());
+}
+
+bool TensorSet::has(const at::Tensor& tensor) const {
   return tensor.defined() && tensor.has_storage() &&
          known_.contains(tensor.storage().unsafeGetStorageImpl());
 }
 
-bool Derived::any(std::span<const c10::IValue> values) const {
+bool TensorSet::any(std::span<const c10::IValue> values) const {
   return std::any_of(values.begin(), values.end(), [this](const c10::IValue& value) {
     if (value.isTensor()) return has(value.toTensor());
     if (!value.isTensorList()) return false;

@@ -8,17 +8,19 @@
 
 namespace ouroboros::judge {
 
-/// Which tensors follow from a reference's inputs, while it runs. All others are constants, such as
-/// `arange` makes: they are what they are in any arithmetic.
-class Derived {
+/// Tensors that have something in common, known by their memory: a tensor's views are in the set
+/// with it.
+class TensorSet {
  public:
   void note(const c10::IValue& value);
 
+  /// Something is about to write to the tensor.
+  void forget(const at::Tensor& tensor);
+
+  [[nodiscard]] bool has(const at::Tensor& tensor) const;
   [[nodiscard]] bool any(std::span<const c10::IValue> values) const;
 
  private:
-  [[nodiscard]] bool has(const at::Tensor& tensor) const;
-
   /// Held weakly: memory is given back, but no other storage gets the address.
   std::unordered_map<const c10::StorageImpl*, c10::weak_intrusive_ptr<c10::StorageImpl>> known_;
 };

@@ -696,6 +696,16 @@ void fill_mask(const CaseSpec& spec, std::size_t input, std::size_t cols,
   }
 }
 
+/// One true number in each row of a mask: of what is left out throughout nobody asks for a softmax.
+void leave_some(const CaseSpec& spec, std::size_t input, std::size_t cols,
+                std::vector<std::int64_t>& out) {
+  if (std::ranges::find(spec.masks, input) == spec.masks.end()) return;
+  const auto key = random::key(stream(spec, input, choices), 6);
+  for (std::size_t row = 0; row * cols < out.size(); ++row) {
+    out[row * cols + random::below(key, row, cols)] = 1;
+  }
+}
+
 /// What stands for no index: at the end of some rows, as sequences of several lengths have it, and
 /// in one place of eight of the others. One index is left, since a mean over none is none.
 void fill_padding(const CaseSpec& spec, std::size_t input, std::size_t cols, std::int64_t padding,
@@ -910,7 +920,9 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     return;
   }
   if (!is_floating(dtype)) {
-    store(whole_values(problem, spec, index, dtype, patched(spec, into), count), dtype, into);
+    auto wholes = whole_values(problem, spec, index, dtype, patched(spec, into), count);
+    if (dtype == DType::boolean) leave_some(spec, index, layout_of(into).cols, wholes);
+    store(wholes, dtype, into);
     return;
   }
   if (fast) {

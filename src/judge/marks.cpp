@@ -44,6 +44,17 @@ bool masks(std::string_view name, std::optional<double> number) {
                                           : name == "mul" && std::abs(*number) >= large;
 }
 
+/// Bools beside a softmax say what it is to leave out, which may be everything where the reference
+/// sees to that.
+std::vector<std::size_t> masks_of(const MarkNotes& notes) {
+  auto masks = notes.masks;
+  for (std::size_t i = 0; i < notes.inputs.size(); ++i) {
+    const bool of_bools = notes.inputs[i].scalar_type() == at::kBool;
+    if (of_bools && notes.softmax && !notes.of_nothing) masks.insert(i);
+  }
+  return {masks.begin(), masks.end()};
+}
+
 void note_sentinel(const at::Tensor& tensor, std::optional<double> value, MarkNotes& notes) {
   if (!value || !std::isfinite(*value) || notes.sentinels.size() >= most_marks) return;
   note_input(tensor, notes, [&](std::size_t i) { notes.sentinels.insert({i, *value}); });
@@ -64,6 +75,10 @@ void note_marks(std::string_view name, const c10::FunctionSchema& schema,
       notes.whole.insert(static_cast<std::int64_t>(*found));
     }
   };
+  notes.softmax =
+      notes.softmax || is_one_of(name, {"softmax", "_softmax", "log_softmax", "_log_softmax",
+                                        "logsumexp", "scaled_dot_product_attention"});
+  notes.of_nothing = notes.of_nothing || is_one_of(name, {"any", "all", "isnan", "nan_to_num"});
   note("ignore_index");
   note("padding_idx");
   const auto* self = argument("self", schema, stack);
@@ -91,14 +106,14 @@ Marks marks_of(const Problem& problem, DType dtype) {
   const at::NoGradGuard no_grad;
   try {
     const auto inputs = raise(plain_case(problem, dtype).inputs);
-    MarkNotes notes{problem, inputs, {}, {}, {}, Scores(problem, inputs)};
+    MarkNotes notes{problem, inputs, {}, {}, {}, false, false, Scores(problem, inputs)};
     Inside inside;
     inside.marks = &notes;
     const Declared declared(problem, dtype);
     static_cast<void>(promoted(problem.reference, inputs, at::kDouble, inside));
     return {{notes.whole.begin(), notes.whole.end()},
             {notes.sentinels.begin(), notes.sentinels.end()},
-            {notes.masks.begin(), notes.masks.end()},
+            masks_of(notes),
             notes.scores.any()};
   } catch (const Error&) {
     throw;  // Of the library or of its bindings: cancelled, say.

@@ -33,6 +33,8 @@ struct MarkNotes {
   std::set<std::int64_t> whole;
   std::set<Sentinel> sentinels;
   std::set<std::size_t> masks;
+  bool softmax = false;     ///< Taken of anything.
+  bool of_nothing = false;  ///< It asks whether anything is left, or is a number.
   Scores scores;
 };
 

@@ -172,6 +172,35 @@ TEST_CASE("inputs that a reference treats as masks are zeros and ones in some ca
   CHECK_FALSE(judge::is_mask(judge::realise(problem, spec).inputs[1]));
 }
 
+TEST_CASE("a softmax is left something by bools, and other references are not", "[judge]") {
+  const auto bools = [](Reference reference) {
+    auto problem = of_missing(std::move(reference));
+    problem.inputs[1].dtype = DType::boolean;
+    return problem;
+  };
+  const auto softmax = bools([](const Tensors& in) {
+    return Tensors{in[0].masked_fill(in[1].logical_not(), -INFINITY).softmax(-1)};
+  });
+  const auto any = bools([](const Tensors& in) { return Tensors{in[0].sum(-1), in[1].any(-1)}; });
+  const auto masks = [](const Problem& problem) { return marks_of(problem, DType::float32).masks; };
+  CHECK(masks(softmax) == std::vector<std::size_t>{1});
+  CHECK(masks(any).empty());
+  CHECK(masks(bools([](const Tensors& in) {
+          const auto left = in[0].masked_fill(in[1].logical_not(), -INFINITY).softmax(-1);
+          return Tensors{left.nan_to_num(0.0)};
+        })).empty());
+  for (const char* family : {"uniform", "equal", "patchwork", "normal"}) {
+    judge::CaseSpec spec{0, DType::float32, {{"rows", 64}, {"cols", 3}}, family, 5};
+    const auto full = [&] {
+      return judge::realise(softmax, spec).inputs[1].any(-1).all().item().toBool();
+    };
+    INFO(family);
+    CHECK_FALSE(full());
+    spec.masks = {1};
+    CHECK(full());
+  }
+}
+
 TEST_CASE("a reference that raises has no marks, and says so elsewhere", "[judge]") {
   CHECK(marks([](const Tensors&) -> Tensors { throw std::runtime_error("no"); }).empty());
 }

@@ -160,6 +160,27 @@ TEST_CASE("what masks is exact: it leaves no room to what is not masked", "[judg
   }
 }
 
+TEST_CASE("a blend by a mask may be written from its other side", "[judge]") {
+  for (const bool real : {false, true}) {
+    auto problem = problem_of([](const Tensors& in) {
+      const auto mask = in[2].to(in[0].scalar_type());
+      return Tensors{in[0] * mask + in[1] * at::rsub(mask, 1)};
+    });
+    problem.inputs.resize(3, problem.inputs[0]);
+    problem.inputs[1].name = "y";
+    problem.inputs[2].name = "mask";
+    if (!real) problem.inputs[2].dtype = DType::boolean;
+    judge::CaseSpec spec{0, DType::float32, {{"rows", 16}, {"cols", 300}}, "patchwork", 3};
+    spec.masks = {2};
+    const auto one = judge::realise(problem, spec);
+    const auto& x = one.inputs[0];
+    const auto& y = one.inputs[1];
+    const auto mask = one.inputs[2].to(at::kFloat);
+    CHECK(status_of(problem, one, y + (x - y) * mask) == "passed");
+    CHECK(status_of(problem, one, y * (1 + 1e-5F) + (x - y) * mask) == "failed");
+  }
+}
+
 TEST_CASE("so may those of autograd's own operators", "[judge]") {
   // Of each row or column there is one number, and nothing left of its gradient.
   const auto gradient_of = [](const at::Tensor& x) { return at::ones_like(x); };

@@ -677,8 +677,8 @@ void fill_sentinels(const CaseSpec& spec, std::size_t input, DType dtype, std::s
 }
 
 /// Zeros and ones in the place of an input's numbers that may be a mask: in half of the rows ones
-/// up to some place, as where sequences have several lengths. Nothing is asked of a row without a
-/// one.
+/// up to some place, as where sequences have several lengths. A row without a one may have no
+/// answer.
 void fill_mask(const CaseSpec& spec, std::size_t input, std::size_t cols,
                std::vector<double>& out) {
   if (std::ranges::find(spec.masks, input) == spec.masks.end()) return;

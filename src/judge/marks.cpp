@@ -10,6 +10,7 @@
 #include "judge/declared.hpp"
 #include "judge/run.hpp"
 #include "judge/tensors.hpp"
+#include "judge/whole_numbers.hpp"
 #include "ouroboros/error.hpp"
 
 namespace ouroboros::judge {
@@ -38,10 +39,9 @@ void note_input(const at::Tensor& tensor, const MarkNotes& notes, Note&& note) {
 
 /// Whether an operator does with this number what is done with a mask: 1 - m, m - 1, -10000 m.
 bool masks(std::string_view name, std::optional<double> number) {
-  constexpr double large = 1e3;
   if (!number) return false;
   return is_one_of(name, {"rsub", "sub"}) ? *number == 1.0
-                                          : name == "mul" && std::abs(*number) >= large;
+                                          : name == "mul" && std::abs(*number) >= least_of_masks;
 }
 
 /// Bools beside a softmax say what it is to leave out, which may be everything where the reference

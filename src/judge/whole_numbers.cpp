@@ -13,9 +13,6 @@ namespace {
 /// float32 has all whole numbers up to there.
 constexpr double largest = 0x1p24;
 
-/// Constants that are added where something is masked, as -10000 and -1e9.
-constexpr double least_of_masks = 1e3;
-
 /// Whether whole numbers of whole numbers are exact: where they are added, multiplied or chosen,
 /// but not where they are divided.
 bool makes_wholes(std::string_view name) {

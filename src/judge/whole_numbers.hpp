@@ -8,6 +8,9 @@
 
 namespace ouroboros::judge {
 
+/// Constants that a mask is multiplied by, as -10000 and -1e9, are so large at the least.
+inline constexpr double least_of_masks = 1e3;
+
 /// Which real tensors hold whole numbers that come of bools and integers alone, while a reference
 /// runs: a mask that was cast, one less it, a count. No arithmetic rounds them, so that nothing is
 /// lost of their differences.

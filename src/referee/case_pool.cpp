@@ -103,6 +103,14 @@ std::optional<std::string> fault_of(const Problem& problem, const CasePool& pool
   return judge::validate(problem, pool.cases);
 }
 
+/// Makes a case no larger than its results may be, and draws what the reference asks of its inputs.
+void adapt(judge::CaseSpec& spec, const Problem& problem, const CasePool& pool) {
+  spec.axes = pool.growth.within(problem, std::move(spec.axes));
+  spec.sentinels = pool.marks.sentinels;
+  spec.masks = pool.marks.masks;
+  spec.scores = pool.marks.scores;
+}
+
 }  // namespace
 
 CasePool draw_cases(const Problem& declared, const std::vector<DType>& dtypes, std::uint64_t seed,
@@ -116,11 +124,8 @@ CasePool draw_cases(const Problem& declared, const std::vector<DType>& dtypes, s
     pool.cases.clear();
     auto specs = judge::derive_cases(problem, dtypes, seed);
     for (auto& spec : specs) {
-      spec.axes = pool.growth.within(problem, std::move(spec.axes));
+      adapt(spec, problem, pool);
       spec.marks = pool.marks.whole;
-      spec.sentinels = pool.marks.sentinels;
-      spec.masks = pool.marks.masks;
-      spec.scores = pool.marks.scores;
     }
     pool.derived = static_cast<int>(specs.size());
     specs = judge::affordable(problem, pool.growth, std::move(specs), seed);
@@ -172,10 +177,7 @@ CasePool with_landmarks(const CasePool& pool, const Problem& declared, const Can
   try {
     auto specs = judge::landmark_cases(problem, dtypes, seed, landmarks, all.derived);
     for (auto& spec : specs) {
-      spec.axes = pool.growth.within(problem, std::move(spec.axes));
-      spec.sentinels = pool.marks.sentinels;
-      spec.masks = pool.marks.masks;
-      spec.scores = pool.marks.scores;
+      adapt(spec, problem, pool);
     }
     static_cast<void>(realise_all(all, problem, specs, options));
     judge::hold_to_copies(all.cases);

@@ -205,16 +205,17 @@ TEST_CASE("a baseline that is decided is left out while others are not", "[refer
   options.timing.decide_gpu_ms = 1e9;
   options.traces = folder.path() / "traces";
   auto problem = doubling();
+  // Against noise of eight microseconds these are so short that no tie is seen in 32 blocks.
   for (const auto& [name, launches] : {std::pair{"far", 2}, std::pair{"near", 1}}) {
     problem.baselines.push_back(
-        referee::rival(problem, plans(name, Manner::uneven, launches, 99'000), options));
+        referee::rival(problem, plans(name, Manner::uneven, launches, 66'000), options));
   }
   problem.policies.library_kernels = LibraryKernels::allow;
   Compiled compiled;
   compiled.candidate.name = "candidate";
   compiled.candidate.language = referee::device::plan_language;
   compiled.plans = referee::device::source_of(
-      referee::rival(problem, plans("candidate", Manner::uneven, 1, 99'000), options));
+      referee::rival(problem, plans("candidate", Manner::uneven, 1, 66'000), options));
   compiled.record.entries = {"run_float32"};
   const auto outcome = referee::time(problem, compiled, 7, options);
   REQUIRE_FALSE(outcome.failure.has_value());
@@ -224,7 +225,7 @@ TEST_CASE("a baseline that is decided is left out while others are not", "[refer
   CHECK(far.decision == "faster");
   CHECK(far.blocks == 16);
   CHECK(far.block_log_ratios.size() == 16);
-  CHECK(near.blocks > far.blocks);  // How many a tie takes is chance.
+  CHECK(near.blocks >= 64);
   CHECK(near.speedup.estimate == Approx(1).margin(0.02));
   const auto blocks = blocks_in(std::filesystem::directory_iterator(options.traces)->path());
   REQUIRE(blocks.size() == static_cast<std::size_t>(near.blocks + cell.blocks_void));

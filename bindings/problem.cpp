@@ -81,9 +81,11 @@ Values parse_values(const std::string& input, const std::string& name) {
   if (name == "index") return Values::index;
   if (name == "length") return Values::length;
   if (name == "angle") return Values::angle;
-  throw Error(ErrorCode::invalid_argument,
-              "input '" + input + "': values is '" + name +
-                  "'; it must be \"real\", \"positive\", \"index\", \"length\" or \"angle\"");
+  if (name == "mask") return Values::mask;
+  throw Error(
+      ErrorCode::invalid_argument,
+      "input '" + input + "': values is '" + name +
+          "'; it must be \"real\", \"positive\", \"index\", \"length\", \"angle\" or \"mask\"");
 }
 
 const char* print_values(Values values) {
@@ -98,6 +100,8 @@ const char* print_values(Values values) {
       return "length";
     case Values::angle:
       return "angle";
+    case Values::mask:
+      return "mask";
   }
   return "real";
 }

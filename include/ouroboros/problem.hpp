@@ -51,6 +51,7 @@ enum class Values : std::uint8_t {
   index,     ///< Integers in [0, extent of `index_axis`).
   length,    ///< Integers in [0, extent of `index_axis`], as many as count along it.
   angle,     ///< Cosines and sines come in pairs elsewhere; here plain values in [-1, 1].
+  mask,      ///< Ones where something is there, zeros where nothing is, in any dtype.
 };
 
 /// One input of a problem.

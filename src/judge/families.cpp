@@ -9,20 +9,15 @@
 #include <string_view>
 #include <utility>
 
+#include "judge/masks.hpp"
 #include "judge/random.hpp"
 #include "judge/random_tensors.hpp"
+#include "judge/streams.hpp"
 #include "judge/tensors.hpp"
 #include "ouroboros/error.hpp"
 
 namespace ouroboros::judge {
 namespace {
-
-// Streams of one case: each input has a few of its own.
-enum Purpose : std::uint64_t { values = 0, choices = 1, levels = 2, kinds = 3, purposes = 4 };
-
-std::uint64_t stream(const CaseSpec& spec, std::size_t input, Purpose purpose) noexcept {
-  return random::key(spec.seed, input * purposes + purpose);
-}
 
 struct Layout {
   std::size_t rows = 1;
@@ -609,12 +604,20 @@ bool points(const Input& input) noexcept {
   return input.values == Values::index || input.values == Values::length;
 }
 
-/// The first number that is none any more.
-std::uint64_t index_bound(const Problem& problem, const CaseSpec& spec, std::size_t input) {
+/// Indices and lengths lie in [least, end).
+struct Bounds {
+  std::uint64_t least;
+  std::uint64_t end;
+};
+
+/// Ordinary lengths are not zero, and others are not where the reference wants something of each.
+Bounds bounds_of(const Problem& problem, const CaseSpec& spec, std::size_t input) {
   const auto& one = problem.inputs[input];
-  const auto extent = one.index_axis.empty() ? 1 : value_of(one.index_axis, problem, spec.axes);
-  return static_cast<std::uint64_t>(
-      one.values == Values::length ? extent + 1 : std::max<std::int64_t>(1, extent));
+  const auto extent = static_cast<std::uint64_t>(
+      one.index_axis.empty() ? 1 : value_of(one.index_axis, problem, spec.axes));
+  if (one.values == Values::index) return {0, std::max<std::uint64_t>(1, extent)};
+  const bool some = extent > 0 && (spec.family == "normal" || wants_some(spec, input));
+  return {some ? 1U : 0U, extent + 1};
 }
 
 /// Indices as sequences have them, row by row: 0, 1, 2 and again from some place on, as positions
@@ -676,36 +679,6 @@ void fill_sentinels(const CaseSpec& spec, std::size_t input, DType dtype, std::s
   }
 }
 
-/// Zeros and ones in the place of an input's numbers that may be a mask: in half of the rows ones
-/// up to some place, as where sequences have several lengths. A row without a one may have no
-/// answer.
-void fill_mask(const CaseSpec& spec, std::size_t input, std::size_t cols,
-               std::vector<double>& out) {
-  if (std::ranges::find(spec.masks, input) == spec.masks.end()) return;
-  const auto key = random::key(stream(spec, input, choices), 5);
-  const bool half = spec.family == "uniform" && random::bits(key, 0) % 2 == 0;
-  if (spec.family != "patchwork" && !half) return;
-  const auto lengths = random::key(key, 1);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto row = i / cols;
-    const bool of_length = random::bits(lengths, row) % 2 != 0;
-    const bool one = of_length
-                         ? i % cols <= random::below(key, 1 + row, cols)
-                         : i % cols == 0 || random::bits(stream(spec, input, values), i) % 2 != 0;
-    out[i] = one ? 1.0 : 0.0;
-  }
-}
-
-/// One true number in each row of a mask: of what is left out throughout nobody asks for a softmax.
-void leave_some(const CaseSpec& spec, std::size_t input, std::size_t cols,
-                std::vector<std::int64_t>& out) {
-  if (std::ranges::find(spec.masks, input) == spec.masks.end()) return;
-  const auto key = random::key(stream(spec, input, choices), 6);
-  for (std::size_t row = 0; row * cols < out.size(); ++row) {
-    out[row * cols + random::below(key, row, cols)] = 1;
-  }
-}
-
 /// What stands for no index: at the end of some rows, as sequences of several lengths have it, and
 /// in one place of eight of the others. One index is left, since a mean over none is none.
 void fill_padding(const CaseSpec& spec, std::size_t input, std::size_t cols, std::int64_t padding,
@@ -724,28 +697,29 @@ void fill_padding(const CaseSpec& spec, std::size_t input, std::size_t cols, std
 
 std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& spec,
                                        std::size_t input, std::size_t cols, std::size_t count) {
-  const auto bound = index_bound(problem, spec, input);
+  const auto [least, end] = bounds_of(problem, spec, input);
+  const auto numbers = end - least;
   const auto key = stream(spec, input, values);
   std::vector<std::int64_t> out(count);
   for (std::size_t i = 0; i < count; ++i) {
-    out[i] = static_cast<std::int64_t>(random::below(key, i, bound));
+    out[i] = static_cast<std::int64_t>(random::below(key, i, numbers));
   }
+  if (spec.family == "patchwork" || spec.family == "uniform") {
+    fill_sequences(out, cols, numbers, stream(spec, input, choices));
+  }
+  for (auto& one : out) one += static_cast<std::int64_t>(least);
   const auto& padding = problem.inputs[input].padding;
   if (spec.family == "normal") {  // Which a GPU draws as well, where nothing is padded.
     if (padding) fill_padding(spec, input, cols, *padding, out);
     return out;
   }
-  if (spec.family == "patchwork" || spec.family == "uniform") {
-    fill_sequences(out, cols, bound, stream(spec, input, choices));
-  }
-  fill_marks(spec, input, 0, static_cast<std::int64_t>(bound), out);
+  fill_marks(spec, input, static_cast<std::int64_t>(least), static_cast<std::int64_t>(end), out);
   if (spec.family == "equal") {
     std::fill(out.begin(), out.end(), count == 0 ? 0 : out.front());
   } else if (spec.family == "sorted") {
     std::sort(out.begin(), out.end());
   } else if (spec.family == "spike") {
-    for (std::size_t i = 0; i < count; ++i)
-      out[i] = out[i] % 2 == 0 ? 0 : static_cast<std::int64_t>(bound) - 1;
+    for (auto& one : out) one = static_cast<std::int64_t>(one % 2 == 0 ? least : end - 1);
   } else if (spec.family == "mixed") {
     for (std::size_t i = 1; i < count; i += 2) out[i] = out[i - 1];
   }
@@ -885,6 +859,8 @@ std::string family_name(const CaseSpec& spec) {
 
 void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index, int shrink,
                 const at::Tensor& into) {
+  if (into.numel() == 0) return;
+  if (is_drawn_as_mask(problem, spec, index)) return draw_mask(spec, index, into);
   if (const auto place = place_along(problem.inputs[index], spec); place >= 0) {
     const auto turned = into.transpose(place, -1);
     const auto drawn = empty(turned.sizes().vec(), into.scalar_type(), into.device());
@@ -892,12 +868,12 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     rows.along.clear();
     draw_input(problem, rows, index, shrink, drawn);
     turned.copy_(drawn);
+    leave_some(spec, index, into);
     return;
   }
   const auto& input = problem.inputs[index];
   const auto dtype = dtype_of(input, spec.dtype);
   const auto count = static_cast<std::size_t>(into.numel());
-  if (count == 0) return;
   const bool plain = is_floating(dtype) && input.values == Values::real && !input.parameter;
   const bool fast = plain && spec.family == "normal" && shrink == 0;
   if (!into.is_cpu()) {
@@ -907,7 +883,10 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
       return random::fill_uniform(key, into);
     }
     if (points(input) && !input.padding && spec.family == "normal") {
-      return random::fill_below(key, index_bound(problem, spec, index), into);
+      const auto [least, end] = bounds_of(problem, spec, index);
+      random::fill_below(key, end - least, into);
+      if (least != 0) into.add_(static_cast<std::int64_t>(least));
+      return;
     }
     // All others are small, or drawn once a cell: they are made here and brought there.
     const auto here = empty(into.sizes().vec(), into.scalar_type());
@@ -920,9 +899,8 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     return;
   }
   if (!is_floating(dtype)) {
-    auto wholes = whole_values(problem, spec, index, dtype, patched(spec, into), count);
-    if (dtype == DType::boolean) leave_some(spec, index, layout_of(into).cols, wholes);
-    store(wholes, dtype, into);
+    store(whole_values(problem, spec, index, dtype, patched(spec, into), count), dtype, into);
+    leave_some(spec, index, into);
     return;
   }
   if (fast) {
@@ -946,7 +924,6 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
   }
   if (input.values == Values::real && !input.parameter) {
     fill_sentinels(spec, index, dtype, layout_of(into).cols, numbers);
-    fill_mask(spec, index, layout_of(into).cols, numbers);
   }
   if (input.values == Values::positive) {
     const double least = least_positive(spec, dtype, shrink);

@@ -39,8 +39,8 @@ struct CaseSpec {
   std::vector<std::int64_t> marks = {};
   /// One real number in eight is one of its input's, in the families "uniform" and "patchwork".
   std::vector<Sentinel> sentinels = {};
-  /// Places of inputs that the reference treats as masks: zeros and ones alone in the family
-  /// "patchwork", and in half of "uniform". Bools that are have no row of nothing but false.
+  /// Places of inputs that the reference treats as masks. Real ones are zeros and ones alone in the
+  /// family "patchwork", and in half of "uniform". What is a mask has a one in each row.
   std::vector<std::size_t> masks = {};
   /// Exponentials are taken of products of what is drawn, so families of large numbers have smaller
   /// ones: of larger scores float32 knows little but which one is the largest.

@@ -44,13 +44,15 @@ bool masks(std::string_view name, std::optional<double> number) {
                                           : name == "mul" && std::abs(*number) >= least_of_masks;
 }
 
-/// Bools beside a softmax say what it is to leave out, which may be everything where the reference
-/// sees to that.
+/// Bools, lengths and what is declared a mask say beside a softmax what it is to leave out, which
+/// may be everything where the reference sees to that.
 std::vector<std::size_t> masks_of(const MarkNotes& notes) {
   auto masks = notes.masks;
   for (std::size_t i = 0; i < notes.inputs.size(); ++i) {
-    const bool of_bools = notes.inputs[i].scalar_type() == at::kBool;
-    if (of_bools && notes.softmax && !notes.of_nothing) masks.insert(i);
+    const auto values = notes.problem.inputs[i].values;
+    const bool says = notes.inputs[i].scalar_type() == at::kBool || values == Values::mask ||
+                      values == Values::length;
+    if (says && notes.softmax && !notes.of_nothing) masks.insert(i);
   }
   return {masks.begin(), masks.end()};
 }

@@ -24,6 +24,7 @@
 
 #include "judge/arguments.hpp"
 #include "judge/backward.hpp"
+#include "judge/blends.hpp"
 #include "judge/complements.hpp"
 #include "judge/judge.hpp"
 #include "judge/loops.hpp"
@@ -58,6 +59,7 @@ thread_local Unmoved unmoved;
 /// what they are in any arithmetic.
 thread_local TensorSet derived;
 thread_local WholeNumbers whole_numbers;
+thread_local Blends blends;
 
 std::optional<at::ScalarType> raised(at::ScalarType type) noexcept {
   const bool wide = target == at::kDouble;
@@ -665,14 +667,14 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   const bool follows =
       inside.of_differences != 0.0 && !takes_shape_alone(name) && derived.any(given);
   const bool whole = follows && whole_numbers.come_of(name, given, derived);
-  const bool difference = whole && whole_numbers.are_differences(name, given);
+  auto factors = follows ? Blends::meet(name, given) : std::nullopt;
   for (std::size_t i = 0; follows && i < arguments.size(); ++i) {
     if (written(arguments[i]) && given[i].isTensor()) whole_numbers.forget(given[i].toTensor());
   }
-  if (!size && follows) {
-    size = whole_numbers.size_of_blended(name, given, derived);
-    if (!size && !whole) size = size_of_difference(name, schema, *stack);
-    if (!size && !whole) size = size_of_difference_backward(name, schema, *stack);
+  if (!size && follows && !whole) {
+    size = blends.size_of(name, given, derived);
+    if (!size) size = size_of_difference(name, schema, *stack);
+    if (!size) size = size_of_difference_backward(name, schema, *stack);
     if (size) size->mul_(inside.of_differences);
   }
   const auto shift = inside.step != 0.0 ? size_of_shift(name, schema, *stack) : std::nullopt;
@@ -694,7 +696,8 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   for (auto i = stack->size() - returned; i < stack->size(); ++i) {
     raise_value((*stack)[i]);
     if (follows) derived.note((*stack)[i]);
-    if (whole) whole_numbers.note((*stack)[i], difference);
+    if (whole) whole_numbers.note((*stack)[i]);
+    if (factors) blends.note(std::move(*factors), (*stack)[i]);
     if (inside.marks != nullptr) inside.marks->scores.note((*stack)[i], becomes);
     if (inside.results != nullptr) note_elements((*stack)[i]);
   }
@@ -743,12 +746,13 @@ Tensors promoted(const Reference& reference, const Tensors& inputs, at::ScalarTy
   if (within.given != nullptr) unmoved = Unmoved(raised_inputs, *within.given);
   for (const auto& input : raised_inputs) {
     derived.note(input);
-    if (within.of_differences != 0.0 && is_mask(input)) whole_numbers.note(input, false);
+    if (within.of_differences != 0.0 && is_mask(input)) whole_numbers.note(input);
   }
   const auto forget_all = c10::make_scope_exit([] {
     unmoved = Unmoved();
     derived = TensorSet();
     whole_numbers = WholeNumbers();
+    blends = Blends();
   });
   // Autocasting would lower what was raised.
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);

@@ -51,37 +51,14 @@ bool WholeNumbers::come_of(std::string_view name, std::span<const c10::IValue> a
          });
 }
 
-bool WholeNumbers::are_differences(std::string_view name,
-                                   std::span<const c10::IValue> arguments) const {
-  return is_one_of(name, {"sub", "rsub"}) ||
-         (is_one_of(name, {"to", "_to_copy", "type_as"}) && differences_.any(arguments.first(1)));
-}
-
-void WholeNumbers::note(const c10::IValue& value, bool difference) {
+void WholeNumbers::note(const c10::IValue& value) {
   if (!value.isTensor() || !value.toTensor().defined()) return;
-  const bool integral = c10::isIntegralType(value.toTensor().scalar_type(), /*includeBool=*/true);
-  if (!integral && !are_whole(value.toTensor())) return;
-  if (!integral) known_.note(value);
-  if (difference) differences_.note(value);
+  if (!c10::isIntegralType(value.toTensor().scalar_type(), /*includeBool=*/true) &&
+      are_whole(value.toTensor())) {
+    known_.note(value);
+  }
 }
 
-std::optional<at::Tensor> WholeNumbers::size_of_blended(std::string_view name,
-                                                        std::span<const c10::IValue> arguments,
-                                                        const TensorSet& derived) const {
-  if (name != "mul" || !arguments[0].isTensor() || !arguments[1].isTensor()) return std::nullopt;
-  const auto& first = arguments[0].toTensor();
-  const auto& second = arguments[1].toTensor();
-  if (differences_.has(first) == differences_.has(second)) return std::nullopt;
-  const auto& numbers = differences_.has(first) ? second : first;
-  if (numbers.is_complex() || known_.has(numbers)) return std::nullopt;
-  auto size = numbers.to(at::kDouble).abs().nan_to_num_(0.0, 0.0, 0.0);
-  if (derived.has(numbers)) return size;
-  return size.masked_fill_(size.ge(least_of_masks).logical_or_(size.eq(1)), 0.0);
-}
-
-void WholeNumbers::forget(const at::Tensor& tensor) {
-  known_.forget(tensor);
-  differences_.forget(tensor);
-}
+void WholeNumbers::forget(const at::Tensor& tensor) { known_.forget(tensor); }
 
 }  // namespace ouroboros::judge

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -21,19 +20,8 @@ class WholeNumbers {
   [[nodiscard]] bool come_of(std::string_view name, std::span<const c10::IValue> arguments,
                              const TensorSet& derived) const;
 
-  /// Whether these are differences of such numbers, in whatever type.
-  [[nodiscard]] bool are_differences(std::string_view name,
-                                     std::span<const c10::IValue> arguments) const;
-
-  /// A result of such an operator, and whether it is a difference.
-  void note(const c10::IValue& value, bool difference);
-
-  /// Of a difference, as one less a mask, times numbers: how large these are. Who writes a blend
-  /// x m + y (1 - m) as y + (x - y) m loses some roundings of y. Empty for all others; zero for
-  /// constants that are too large to be blended: they are there to mask.
-  [[nodiscard]] std::optional<at::Tensor> size_of_blended(std::string_view name,
-                                                          std::span<const c10::IValue> arguments,
-                                                          const TensorSet& derived) const;
+  /// A result of such an operator.
+  void note(const c10::IValue& value);
 
   /// Something is about to write to the tensor.
   void forget(const at::Tensor& tensor);
@@ -42,7 +30,6 @@ class WholeNumbers {
   [[nodiscard]] bool has(const at::Tensor& tensor, const TensorSet& derived) const;
 
   TensorSet known_;
-  TensorSet differences_;
 };
 
 }  // namespace ouroboros::judge

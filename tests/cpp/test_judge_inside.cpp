@@ -18,14 +18,19 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/rsub.h>
+#include <ATen/ops/sigmoid.h>
 #include <ATen/ops/sin.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/special_erf.h>
 #include <ATen/ops/special_ndtr.h>
+#include <ATen/ops/tanh.h>
 #include <ATen/ops/where.h>
 
 #include <cmath>
+#include <functional>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "catch.hpp"
@@ -160,24 +165,48 @@ TEST_CASE("what masks is exact: it leaves no room to what is not masked", "[judg
   }
 }
 
-TEST_CASE("a blend by a mask may be written from its other side", "[judge]") {
-  for (const bool real : {false, true}) {
-    auto problem = problem_of([](const Tensors& in) {
-      const auto mask = in[2].to(in[0].scalar_type());
-      return Tensors{in[0] * mask + in[1] * at::rsub(mask, 1)};
+TEST_CASE("a blend may be written from either side", "[judge]") {
+  const auto blended = [](const at::Tensor& x, const at::Tensor& y, const at::Tensor& gate) {
+    return x * gate + y * at::rsub(gate, 1);
+  };
+  // By bools, by a real mask, by a gate near zero, one or anything, and where all is in one line.
+  using Gate = std::function<at::Tensor(const at::Tensor&)>;
+  const auto cast = [](const at::Tensor& mask) { return mask.to(at::kFloat); };
+  const auto sigmoid = [](const at::Tensor& gate) { return (gate * 20).sigmoid(); };
+  const std::vector<std::tuple<const char*, Values, Gate>> gates = {
+      {"bools", Values::real, cast}, {"mask", Values::mask, cast}, {"gate", Values::real, sigmoid}};
+  for (const auto& [name, values, gate_of] : gates) {
+    auto problem = problem_of([&](const Tensors& in) {
+      const auto gate = gate_of(in[2]);
+      return Tensors{blended(in[0], in[1], gate),
+                     gate * in[0] + at::rsub(gate, 1) * (in[1] * in[0].abs()).tanh()};
     });
+    problem.outputs = {"plain", "late"};
     problem.inputs.resize(3, problem.inputs[0]);
     problem.inputs[1].name = "y";
-    problem.inputs[2].name = "mask";
-    if (!real) problem.inputs[2].dtype = DType::boolean;
-    judge::CaseSpec spec{0, DType::float32, {{"rows", 16}, {"cols", 300}}, "patchwork", 3};
-    spec.masks = {2};
-    const auto one = judge::realise(problem, spec);
-    const auto& x = one.inputs[0];
-    const auto& y = one.inputs[1];
-    const auto mask = one.inputs[2].to(at::kFloat);
-    CHECK(status_of(problem, one, y + (x - y) * mask) == "passed");
-    CHECK(status_of(problem, one, y * (1 + 1e-5F) + (x - y) * mask) == "failed");
+    problem.inputs[2].name = "gate";
+    problem.inputs[2].values = values;
+    if (name == std::string_view("bools")) problem.inputs[2].dtype = DType::boolean;
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      const judge::CaseSpec spec{
+          0, DType::float32, {{"rows", 16}, {"cols", 300}}, "patchwork", seed};
+      const auto one = judge::realise(problem, spec);
+      const auto& x = one.inputs[0];
+      const auto& y = one.inputs[1];
+      const auto gate = gate_of(one.inputs[2]);
+      const auto opposite = at::rsub(gate, 1);
+      const auto late = (y * x.abs()).tanh();
+      const auto status = [&](const at::Tensor& plain, const at::Tensor& other) {
+        return judge::compare(problem, one, {plain, other}).status;
+      };
+      INFO(name << ", seed " << seed);
+      const auto right = blended(x, y, gate);
+      const auto right_late = blended(x, late, gate);
+      CHECK(status(y + (x - y) * gate, late + (x - late) * gate) == "passed");
+      CHECK(status(x + (y - x) * opposite, x + (late - x) * opposite) == "passed");
+      CHECK(status(right * (1 + 1e-5F), right_late) == "failed");
+      CHECK(status(right, right_late * (1 + 1e-5F)) == "failed");
+    }
   }
 }
 

@@ -154,6 +154,10 @@ def test_inputs_are_of_their_kind() -> None:
     assert sorted(index.unique().tolist()) == [0, 1, 2, 3, 4]
     (zero,) = as_called.drawn(specs([10], dtype="int32"), how("real"), "cpu")
     assert zero.dtype == torch.int32 and not zero.any()
+    for dtype in ("bool", "float16", "int64"):
+        mask, scalar = as_called.drawn(specs([50, 3], [], dtype=dtype), how("mask", "mask"), "cpu")
+        assert sorted(mask.unique().tolist()) == [0, 1] and mask.any(1).all()
+        assert scalar.shape == ()
     (half,) = as_called.drawn(specs([2, 3], dtype="float16"), how("real"), "cpu")
     assert (half.dtype, half.shape) == (torch.float16, (2, 3))
 

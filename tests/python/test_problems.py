@@ -224,6 +224,13 @@ class TestExamples:
         assert [(one.name, one.fixed) for one in problem.axes] == [("i_values", 7)]
         assert problem.timed == [{"i_values": 7}]
 
+    def test_zeros_and_ones_are_masks_and_what_may_be_something_else_is_not(self):
+        both, ones = torch.tensor([0, 1, 1]), torch.ones(3)
+        examples = [both, both.float(), ones.long(), ones, torch.ones(1).long(), both.bool()]
+        problem = problems.from_callable(lambda *given: sum(given), inputs=examples)
+        values = [one.values for one in problem.inputs]
+        assert values == ["mask", "mask", "mask", "real", "index", "real"]
+
     def test_they_mix_with_symbols(self):
         problem = problems.from_callable(
             lambda x, w: x * w, inputs={"x": "rows 8", "w": torch.ones(8)}, parameters=["w"]

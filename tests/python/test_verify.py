@@ -623,6 +623,34 @@ extern "C" void run_float32(const float* x, const float* mask, float* out, int64
     assert sweep(source.replace("FACTOR", "1.001f"), problem).status.value == "incorrect"
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+def test_a_declared_mask_may_be_tested_where_the_reference_computes_with_it(dtype: str) -> None:
+    problem = ouroboros.problems.from_callable(
+        lambda x, mask: (x + (1 - mask.to(x.dtype)) * -1e9).softmax(-1),
+        inputs={
+            "x": "rows cols",
+            "mask": ouroboros.Input("mask", ["cols"], dtype=dtype, values="mask"),
+        },
+        dtypes=["float32"],
+    )
+    source = """
+#include <cmath>
+#include <cstdint>
+extern "C" void run_float32(const float* x, const TYPE* mask, float* out, int64_t rows,
+                            int64_t cols) {
+  for (int64_t r = 0; r < rows; ++r, x += cols, out += cols) {
+    float most = -INFINITY, sum = 0;
+    for (int64_t c = 0; c < cols; ++c)
+      if (LEFT && x[c] > most) most = x[c];
+    for (int64_t c = 0; c < cols; ++c) sum += out[c] = LEFT ? std::exp(x[c] - most) : 0;
+    for (int64_t c = 0; c < cols; ++c) out[c] /= sum;
+  }
+}
+""".replace("TYPE", {"float32": "float", "int64": "int64_t", "bool": "bool"}[dtype])
+    for left, status in (("mask[c]", "ok"), ("(mask[c] || c == 0)", "incorrect")):
+        assert sweep(source.replace("LEFT", left), problem).status.value == status
+
+
 def test_a_policy_for_libraries_is_one_of_three() -> None:
     assert ouroboros.problems.get("softmax").library_kernels == "forbid"
     with pytest.raises(ouroboros.InvalidArgumentError, match="use forbid, allow or report"):

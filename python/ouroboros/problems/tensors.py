@@ -10,7 +10,8 @@ from ouroboros.dtypes import DTYPE_NAMES, DTYPES
 __all__ = ["dtype_name", "example_input"]
 
 _INDICES = (torch.int32, torch.int64)
-"""What indices may be; examples of these that are never negative are taken for indices."""
+"""What indices may be; examples of these that are never negative are taken for indices, and those
+that are never more than one for masks."""
 
 
 def dtype_name(dtype: torch.dtype, what: str) -> str:
@@ -45,9 +46,18 @@ def example_input(
     dtype = dtype_name(example.dtype, f"the input '{name}'")
     if example.is_floating_point():
         own = None if example.dtype == case_dtype else dtype
-        return Input(name, shape, dtype=own, parameter=parameter), None
+        values = "mask" if not parameter and _is_mask(example) else "real"
+        return Input(name, shape, dtype=own, values=values, parameter=parameter), None
     least, largest = (int(example.min()), int(example.max())) if example.numel() else (0, 0)
+    if example.dtype in _INDICES and example.numel() > 1 and least >= 0 and largest == 1:
+        return Input(name, shape, dtype=dtype, values="mask"), None
     if least < 0 or example.dtype not in _INDICES:
         return Input(name, shape, dtype=dtype), None
     axis = Axis(f"{name}_values", fixed=largest + 1)
     return Input(name, shape, dtype=dtype, values="index", index_axis=axis.name), axis
+
+
+def _is_mask(example: torch.Tensor) -> bool:
+    """Whether it has zeros and ones, and nothing else: ones alone may be anything."""
+    ones = example == 1
+    return bool((ones | (example == 0)).all() and ones.any() and not ones.all())

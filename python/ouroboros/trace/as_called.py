@@ -132,12 +132,19 @@ def run(
 def drawn(
     specs: Sequence[TensorSpec], document: Mapping[str, Any], device: str
 ) -> list[torch.Tensor]:
-    """Returns inputs of a signature: normal, within [-1, 1] for angles, valid for indices."""
+    """Returns inputs of a signature: normal, within [-1, 1] for angles, valid for indices.
+
+    Masks are zeros and ones, with a one in each row.
+    """
     torch.manual_seed(int(document["seed"]))
     tensors = []
     for spec, how in zip(specs, document["inputs"], strict=True):
         shape, dtype = tuple(spec["shape"]), getattr(torch, spec["dtype"])
-        if not dtype.is_floating_point:
+        if how["values"] == "mask":
+            values = torch.randint(0, 2, shape, device=device)
+            if shape:
+                values[..., :1] = 1
+        elif not dtype.is_floating_point:
             # As for baselines: what is no index is zero.
             values = torch.randint(0, max(how["bound"] or 1, 1), shape, dtype=dtype, device=device)
         elif how["values"] == "angle":

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include <deque>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "judge/tensor_set.hpp"
+
+namespace ouroboros::judge {
+
+/// Sums t c + (1 - t) d, while a reference runs: those of two products that have factors which add
+/// up to one, wherever these come from (gates, masks, weights of an interpolation). Who writes one
+/// as d + t (c - d) loses some roundings of the larger of c and d, whichever is left.
+class Blends {
+ public:
+  /// Two tensors that are multiplied; constants of the reference's text are no gates.
+  struct Factors {
+    at::Tensor first;
+    at::Tensor second;
+  };
+
+  /// The factors of an operator with these arguments; empty where it is no product of tensors.
+  [[nodiscard]] static std::optional<Factors> meet(std::string_view name,
+                                                   std::span<const c10::IValue> arguments);
+
+  /// What was made of them.
+  void note(Factors factors, const c10::IValue& product);
+
+  /// Of such a sum: how large what is blended is, or what is added, where that is larger. Constants
+  /// that are too large to be blended are there to mask, and count for nothing. Empty for others.
+  [[nodiscard]] std::optional<at::Tensor> size_of(std::string_view name,
+                                                  std::span<const c10::IValue> arguments,
+                                                  const TensorSet& derived) const;
+
+ private:
+  struct Product {
+    Factors factors;
+    std::vector<std::int64_t> shape;
+    c10::weak_intrusive_ptr<c10::StorageImpl> memory;
+  };
+
+  [[nodiscard]] const Product* product_of(const c10::IValue& value) const;
+
+  std::deque<Product> products_;
+};
+
+}  // namespace ouroboros::judge

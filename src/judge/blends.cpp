@@ -1,9 +1,9 @@
 #include "judge/blends.hpp"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/rsub.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "judge/arguments.hpp"
@@ -34,12 +34,15 @@ bool add_up_to_one(const at::Tensor& a, const at::Tensor& b) {
       .toBool();
 }
 
-at::Tensor size_of_numbers(const at::Tensor& numbers, const TensorSet& derived) {
-  auto size = numbers.to(at::kDouble).abs().nan_to_num_(0.0, 0.0, 0.0);
-  return derived.has(numbers) ? size : size.masked_fill_(size.ge(least_of_masks), 0.0);
-}
-
 }  // namespace
+
+Blends::Blends(const Tensors& inputs) {
+  for (const auto& input : inputs) {
+    if (!input.is_floating_point() || input.numel() == 0) continue;
+    const auto size = input.to(at::kDouble).nan_to_num(0.0, 0.0, 0.0).abs().max();
+    largest_ = std::max(largest_, size.item().toDouble());
+  }
+}
 
 std::optional<Blends::Factors> Blends::meet(std::string_view name,
                                             std::span<const c10::IValue> arguments) {
@@ -70,20 +73,40 @@ const Blends::Product* Blends::product_of(const c10::IValue& value) const {
   return found == products_.end() ? nullptr : &*found;
 }
 
+at::Tensor Blends::size_of_gated(const Factors& of, const TensorSet& derived) const {
+  constexpr double grown = 64.0;  // What a layer makes of its inputs.
+  const auto& [gate, numbers] = of;
+  auto size = numbers.to(at::kDouble).abs().nan_to_num_(0.0, 0.0, 0.0);
+  if (!derived.has(numbers)) size.masked_fill_(size.ge(least_of_masks), 0.0);
+  return at::minimum(size, gate.ne(0).to(at::kDouble).mul_(grown - 1.0).add_(1.0).mul_(largest_));
+}
+
 std::optional<at::Tensor> Blends::size_of(std::string_view name,
                                           std::span<const c10::IValue> arguments,
                                           const TensorSet& derived) const {
+  if (name == "lerp") {
+    const auto start = arguments[0].toTensor();
+    const auto end = arguments[1].toTensor();
+    if (start.is_complex()) return std::nullopt;
+    // A constant is no mask, whatever it weighs.
+    if (!arguments[2].isTensor()) return start.abs().maximum(end.abs());
+    const auto weight = arguments[2].toTensor();
+    return size_of_gated({at::rsub(weight, 1), start}, derived)
+        .maximum(size_of_gated({weight, end}, derived));
+  }
   if (name != "add" || arguments.size() < 2) return std::nullopt;
   const auto* one = product_of(arguments[0]);
   const auto* other = product_of(arguments[1]);
   if (one == nullptr || other == nullptr || one->shape != other->shape) return std::nullopt;
   const auto turned = [](const Factors& of) { return Factors{of.second, of.first}; };
-  for (const auto& [gate, numbers] : {one->factors, turned(one->factors)}) {
-    for (const auto& [opposite, others] : {other->factors, turned(other->factors)}) {
-      if (!add_up_to_one(gate, opposite)) continue;
-      auto size = arguments[0].toTensor().abs().maximum(arguments[1].toTensor().abs());
-      size = size.maximum(size_of_numbers(numbers, derived));
-      return size.maximum(size_of_numbers(others, derived)).nan_to_num_(0.0, 0.0, 0.0);
+  for (const auto& first : {one->factors, turned(one->factors)}) {
+    for (const auto& second : {other->factors, turned(other->factors)}) {
+      if (!add_up_to_one(first.first, second.first)) continue;
+      const auto added = arguments[0].toTensor().abs().maximum(arguments[1].toTensor().abs());
+      return size_of_gated(first, derived)
+          .maximum(size_of_gated(second, derived))
+          .maximum(added)
+          .nan_to_num_(0.0, 0.0, 0.0);
     }
   }
   return std::nullopt;

@@ -10,14 +10,20 @@
 #include <vector>
 
 #include "judge/tensor_set.hpp"
+#include "ouroboros/problem.hpp"
 
 namespace ouroboros::judge {
 
-/// Sums t c + (1 - t) d, while a reference runs: those of two products that have factors which add
-/// up to one, wherever these come from (gates, masks, weights of an interpolation). Who writes one
-/// as d + t (c - d) loses some roundings of the larger of c and d, whichever is left.
+/// Sums t c + (1 - t) d, while a reference runs: `lerp`, and those of two products that have
+/// factors which add up to one, wherever these come from (gates, masks, weights of an
+/// interpolation). Who writes one as d + t (c - d) loses some roundings of the larger of c and d,
+/// whichever is left. That far numbers may be blended as inputs have them: others, such as x - 1e9,
+/// are there to mask.
 class Blends {
  public:
+  Blends() = default;
+  explicit Blends(const Tensors& inputs);
+
   /// Two tensors that are multiplied; constants of the reference's text are no gates.
   struct Factors {
     at::Tensor first;
@@ -31,8 +37,8 @@ class Blends {
   /// What was made of them.
   void note(Factors factors, const c10::IValue& product);
 
-  /// Of such a sum: how large what is blended is, or what is added, where that is larger. Constants
-  /// that are too large to be blended are there to mask, and count for nothing. Empty for others.
+  /// Of such a sum: how large what is blended is, or what is added, where that is larger. Empty for
+  /// others.
   [[nodiscard]] std::optional<at::Tensor> size_of(std::string_view name,
                                                   std::span<const c10::IValue> arguments,
                                                   const TensorSet& derived) const;
@@ -46,6 +52,10 @@ class Blends {
 
   [[nodiscard]] const Product* product_of(const c10::IValue& value) const;
 
+  /// How far the second factor counts where the first one is its gate.
+  [[nodiscard]] at::Tensor size_of_gated(const Factors& of, const TensorSet& derived) const;
+
+  double largest_ = 1.0;  ///< Of the inputs' finite numbers, and of what functions make of any.
   std::deque<Product> products_;
 };
 

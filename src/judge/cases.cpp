@@ -62,7 +62,7 @@ std::array<Archetype, 3> patchwork_shapes(std::uint64_t seed) {
 /// Lopsided shapes carry the families that lose least by it. Not x4096: nothing else makes float64
 /// overflow, and over one column a mean is as good as a maximum.
 std::array<Archetype, 2> lopsided_shapes(std::uint64_t seed) {
-  return {{{4097, 1, 1},                           // many rows of one column
+  return {{{4097, 1, drawn(seed, 76, 1, 5)},       // many rows of next to nothing
            {1, 1, drawn(seed, 70, 5121, 8193)}}};  // one row of many blocks
 }
 

@@ -34,24 +34,64 @@ constexpr double smallest = 0x1p-10;
 /// Of scores: what masks them is larger, and nobody's maximum.
 constexpr double largest_score = 0x1p16;
 
-/// Of a layer norm, whose numbers are less their mean: how large they are, in the result's units.
-std::optional<at::Tensor> size_of_centred(const c10::FunctionSchema& schema,
+/// How large numbers are that are less their mean over some dimensions, in units of their spread.
+at::Tensor size_of_standardised(const at::Tensor& x, at::IntArrayRef dims, double eps) {
+  const auto spread = x.var(dims, /*unbiased=*/false, /*keepdim=*/true).add_(eps);
+  return x.abs().amax(dims, true) * spread.rsqrt();
+}
+
+/// Of normalisations by statistics of what they are given: how large their numbers are, in the
+/// result's units.
+std::optional<at::Tensor> size_of_centred(std::string_view name, const c10::FunctionSchema& schema,
                                           const torch::jit::Stack& stack) {
   const auto* input = argument("input", schema, stack);
-  const auto* shape = argument("normalized_shape", schema, stack);
   const auto* weight = argument("weight", schema, stack);
   const auto* eps = argument("eps", schema, stack);
-  if (input == nullptr || !input->isTensor() || shape == nullptr || !shape->isIntList() ||
-      eps == nullptr || input->toTensor().numel() == 0) {
+  if (input == nullptr || !input->isTensor() || eps == nullptr || !eps->isDouble() ||
+      input->toTensor().numel() == 0) {
     return std::nullopt;
   }
   const auto x = input->toTensor().to(at::kDouble);
-  std::vector<std::int64_t> dims(shape->toIntVector().size());
-  std::iota(dims.begin(), dims.end(), x.dim() - static_cast<std::int64_t>(dims.size()));
-  const auto spread = x.var(dims, /*unbiased=*/false, /*keepdim=*/true).add_(eps->toDouble());
-  auto size = x.abs().amax(dims, true) * spread.rsqrt();
-  if (weight != nullptr && weight->isTensor()) size = size * weight->toTensor().abs();
-  return size.nan_to_num_(0.0, 0.0, 0.0);
+  const auto flag = [&](std::string_view of) {
+    const auto* value = argument(of, schema, stack);
+    return value != nullptr && value->isBool() && value->toBool();
+  };
+  at::Tensor size;
+  bool by_channel = true;
+  if (name == "layer_norm") {
+    const auto* shape = argument("normalized_shape", schema, stack);
+    if (shape == nullptr || !shape->isIntList()) return std::nullopt;
+    std::vector<std::int64_t> dims(shape->toIntVector().size());
+    std::iota(dims.begin(), dims.end(), x.dim() - static_cast<std::int64_t>(dims.size()));
+    size = size_of_standardised(x, dims, eps->toDouble());
+    by_channel = false;
+  } else if (x.dim() < 2) {
+    return std::nullopt;
+  } else if (name == "group_norm") {
+    const auto* groups = argument("num_groups", schema, stack);
+    if (groups == nullptr || !groups->isInt()) return std::nullopt;
+    const auto grouped = x.reshape({x.size(0), groups->toInt(), -1});
+    size = size_of_standardised(grouped, {-1}, eps->toDouble()).expand_as(grouped).reshape_as(x);
+  } else if (flag("use_input_stats") || flag("training")) {
+    // Of `instance_norm` each plane by itself, of `batch_norm` a channel of all.
+    std::vector<std::int64_t> dims(static_cast<std::size_t>(x.dim() - 2));
+    std::iota(dims.begin(), dims.end(), 2);
+    if (name == "batch_norm") dims.insert(dims.begin(), 0);
+    if (dims.empty()) return std::nullopt;
+    size = size_of_standardised(x, dims, eps->toDouble()).expand_as(x);
+  } else {
+    return std::nullopt;
+  }
+  if (weight != nullptr && weight->isTensor() && weight->toTensor().defined()) {
+    auto scale = weight->toTensor().abs();
+    if (by_channel) {
+      std::vector<std::int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
+      shape[1] = -1;
+      scale = scale.reshape(shape);
+    }
+    size = size * scale;
+  }
+  return size.nan_to_num(0.0, 0.0, 0.0);
 }
 
 }  // namespace
@@ -81,7 +121,6 @@ std::optional<at::Tensor> size_of_complement(std::string_view name,
   }
   if (name == "add") return size_of(tensor("other"), lost_by("alpha"));
   if (name == "addcmul") return size_of(tensor("tensor1") * tensor("tensor2"), lost_by("value"));
-  if (name == "lerp") return size_of(tensor("end") - tensor("self"), few_roundings);
   return std::nullopt;
 }
 
@@ -92,7 +131,9 @@ double lost_in_differences(DType dtype) noexcept {
 std::optional<at::Tensor> size_of_difference(std::string_view name,
                                              const c10::FunctionSchema& schema,
                                              const torch::jit::Stack& stack) {
-  if (name == "layer_norm") return size_of_centred(schema, stack);
+  if (is_one_of(name, {"layer_norm", "group_norm", "instance_norm", "batch_norm"})) {
+    return size_of_centred(name, schema, stack);
+  }
   if (!is_one_of(name, {"add", "sub", "rsub"})) return std::nullopt;
   std::optional<at::Tensor> size;
   for (const auto* one : {argument("self", schema, stack), argument("other", schema, stack)}) {

@@ -17,8 +17,8 @@ inline constexpr double few_roundings = 0x1p-3;
 /// knows to 2^-25 only, whatever is left, and whoever writes the average as g + b (m - g) loses two
 /// roundings of what is multiplied. Where an operator multiplies by such a constant: how large what
 /// it multiplies is, in units in which a move of the result by 2^-30, times thirty-two roundings of
-/// float32, is that loss. So it is for `lerp`, of whose difference float32 loses some roundings.
-/// Empty for all others. `name` is the operator's, its arguments end the stack.
+/// float32, is that loss. Empty for all others. `name` is the operator's, its arguments end the
+/// stack.
 [[nodiscard]] std::optional<at::Tensor> size_of_complement(std::string_view name,
                                                            const c10::FunctionSchema& schema,
                                                            const torch::jit::Stack& stack);
@@ -29,7 +29,7 @@ inline constexpr double few_roundings = 0x1p-3;
 
 /// Where nearly equal numbers are taken from one another, how large these are, of which what
 /// computed them has lost some roundings: of `add`, `sub` and `rsub` the larger term, of
-/// `layer_norm` the row. Empty for all others.
+/// normalisations by statistics of their input the row. Empty for all others.
 [[nodiscard]] std::optional<at::Tensor> size_of_difference(std::string_view name,
                                                            const c10::FunctionSchema& schema,
                                                            const torch::jit::Stack& stack);

@@ -860,12 +860,13 @@ std::string family_name(const CaseSpec& spec) {
 void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index, int shrink,
                 const at::Tensor& into) {
   if (into.numel() == 0) return;
-  if (is_drawn_as_mask(problem, spec, index)) return draw_mask(spec, index, into);
+  if (is_drawn_as_mask(problem, spec, index)) return draw_mask(problem, spec, index, into);
   if (const auto place = place_along(problem.inputs[index], spec); place >= 0) {
     const auto turned = into.transpose(place, -1);
     const auto drawn = empty(turned.sizes().vec(), into.scalar_type(), into.device());
     auto rows = spec;
     rows.along.clear();
+    rows.masks.clear();
     draw_input(problem, rows, index, shrink, drawn);
     turned.copy_(drawn);
     leave_some(spec, index, into);

@@ -25,6 +25,13 @@ struct Sentinel {
   auto operator<=>(const Sentinel&) const = default;
 };
 
+/// An input that says what is there, and a dimension along which something has to be.
+struct Mask {
+  std::size_t input = 0;  ///< Its place among the problem's.
+  std::size_t dim = 0;    ///< Of its shape.
+  auto operator<=>(const Mask&) const = default;
+};
+
 /// A case before its tensors exist.
 struct CaseSpec {
   int id = 0;
@@ -39,9 +46,10 @@ struct CaseSpec {
   std::vector<std::int64_t> marks = {};
   /// One real number in eight is one of its input's, in the families "uniform" and "patchwork".
   std::vector<Sentinel> sentinels = {};
-  /// Places of inputs that the reference treats as masks. Real ones are zeros and ones alone in the
-  /// family "patchwork", and in half of "uniform". What is a mask has a one in each row.
-  std::vector<std::size_t> masks = {};
+  /// Inputs that the reference treats as masks. Real ones are zeros and ones alone in the family
+  /// "patchwork", and in half of "uniform". What is a mask has a one in each row along its
+  /// dimension.
+  std::vector<Mask> masks = {};
   /// Exponentials are taken of products of what is drawn, so families of large numbers have smaller
   /// ones: of larger scores float32 knows little but which one is the largest.
   bool scores = false;

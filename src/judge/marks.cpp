@@ -8,6 +8,7 @@
 
 #include "judge/arguments.hpp"
 #include "judge/declared.hpp"
+#include "judge/masks.hpp"
 #include "judge/run.hpp"
 #include "judge/tensors.hpp"
 #include "judge/whole_numbers.hpp"
@@ -45,16 +46,46 @@ bool masks(std::string_view name, std::optional<double> number) {
 }
 
 /// Bools, lengths and what is declared a mask say beside a softmax what it is to leave out, which
-/// may be everything where the reference sees to that.
-std::vector<std::size_t> masks_of(const MarkNotes& notes) {
-  auto masks = notes.masks;
+/// may be everything where the reference sees to that. Something is left along the dimensions that
+/// are as long as what a softmax is taken of.
+std::vector<Mask> masks_of(const MarkNotes& notes) {
+  std::set<Mask> masks;
   for (std::size_t i = 0; i < notes.inputs.size(); ++i) {
-    const auto values = notes.problem.inputs[i].values;
-    const bool says = notes.inputs[i].scalar_type() == at::kBool || values == Values::mask ||
-                      values == Values::length;
-    if (says && notes.softmax && !notes.of_nothing) masks.insert(i);
+    const auto& input = notes.problem.inputs[i];
+    const bool says = notes.inputs[i].scalar_type() == at::kBool || input.values == Values::mask ||
+                      input.values == Values::length;
+    if (notes.masks.contains(i)) masks.insert({i, row_dimension(input)});
+    if (!says || notes.softmaxes.empty() || notes.of_nothing) continue;
+    const auto known = masks.size();
+    for (std::size_t dim = 0; dim < input.shape.size(); ++dim) {
+      const auto extent = notes.inputs[i].size(static_cast<std::int64_t>(dim));
+      if (extent > 1 && notes.softmaxes.contains(extent)) masks.insert({i, dim});
+    }
+    if (masks.size() == known) masks.insert({i, row_dimension(input)});
   }
   return {masks.begin(), masks.end()};
+}
+
+/// Of a softmax of scores: how many there are in a row.
+void note_softmax(std::string_view name, const c10::FunctionSchema& schema,
+                  const torch::jit::Stack& stack, MarkNotes& notes) {
+  const auto extent_of = [&](std::string_view of, std::int64_t dim) {
+    const auto* value = argument(of, schema, stack);
+    if (value == nullptr || !value->isTensor() || value->toTensor().dim() == 0) return;
+    notes.softmaxes.insert(value->toTensor().size(dim));
+  };
+  if (name == "scaled_dot_product_attention") return extent_of("key", -2);
+  const auto* dim = argument("dim", schema, stack);
+  if (dim != nullptr && dim->isInt()) extent_of("self", dim->toInt());
+  if (dim != nullptr && dim->isIntList()) {
+    for (const auto one : dim->toIntVector()) extent_of("self", one);
+  }
+}
+
+/// What counts are kept from being nothing by, to divide by them.
+bool is_least_count(const at::Tensor& counts, std::optional<double> least) {
+  return least && *least > 0.0 && *least <= 1.0 && !counts.is_complex() &&
+         (is_whole(counts) || counts.eq(counts.round()).all().item().toBool());
 }
 
 void note_sentinel(const at::Tensor& tensor, std::optional<double> value, MarkNotes& notes) {
@@ -77,15 +108,19 @@ void note_marks(std::string_view name, const c10::FunctionSchema& schema,
       notes.whole.insert(static_cast<std::int64_t>(*found));
     }
   };
-  notes.softmax =
-      notes.softmax || is_one_of(name, {"softmax", "_softmax", "log_softmax", "_log_softmax",
-                                        "logsumexp", "scaled_dot_product_attention"});
+  if (is_one_of(name, {"softmax", "_softmax", "log_softmax", "_log_softmax", "logsumexp",
+                       "scaled_dot_product_attention"})) {
+    note_softmax(name, schema, stack, notes);
+  }
   notes.of_nothing = notes.of_nothing || is_one_of(name, {"any", "all", "isnan", "nan_to_num"});
   note("ignore_index");
   note("padding_idx");
   const auto* self = argument("self", schema, stack);
   if (self == nullptr || !self->isTensor() || !self->toTensor().defined()) return;
   const auto& tensor = self->toTensor();
+  if (is_one_of(name, {"clamp", "clamp_min"}) && is_least_count(tensor, number("min"))) {
+    notes.of_nothing = true;
+  }
   const bool equal = is_one_of(name, {"eq", "ne", "not_equal"});
   if (tensor.is_floating_point()) {
     if (equal) note_sentinel(tensor, number("other"), notes);
@@ -108,7 +143,7 @@ Marks marks_of(const Problem& problem, DType dtype) {
   const at::NoGradGuard no_grad;
   try {
     const auto inputs = raise(plain_case(problem, dtype).inputs);
-    MarkNotes notes{problem, inputs, {}, {}, {}, false, false, Scores(problem, inputs)};
+    MarkNotes notes{problem, inputs, {}, {}, {}, {}, false, Scores(problem, inputs)};
     Inside inside;
     inside.marks = &notes;
     const Declared declared(problem, dtype);

@@ -19,8 +19,8 @@ struct Marks {
   /// Those that it compares integers with, cuts them off at or leaves out as an `ignore_index`.
   std::vector<std::int64_t> whole;
   std::vector<Sentinel> sentinels;
-  std::vector<std::size_t> masks;  ///< Places of inputs that it treats as one does masks.
-  bool scores = false;             ///< See `Scores`.
+  std::vector<Mask> masks;  ///< Inputs that it treats as one does masks.
+  bool scores = false;      ///< See `Scores`.
 };
 
 /// Nothing where the reference cannot be run.
@@ -33,8 +33,9 @@ struct MarkNotes {
   std::set<std::int64_t> whole;
   std::set<Sentinel> sentinels;
   std::set<std::size_t> masks;
-  bool softmax = false;     ///< Taken of anything.
-  bool of_nothing = false;  ///< It asks whether anything is left, or is a number.
+  std::set<std::int64_t> softmaxes;  ///< Extents along which they are taken.
+  /// It asks whether anything is left, or is a number, or divides by one where nothing is left.
+  bool of_nothing = false;
   Scores scores;
 };
 

@@ -1,6 +1,7 @@
 #include "judge/masks.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "judge/random_tensors.hpp"
 #include "judge/streams.hpp"
@@ -16,26 +17,26 @@ std::uint64_t choice(const CaseSpec& spec, std::size_t input, Choice which) noex
   return random::key(stream(spec, input, choices), which);
 }
 
-/// [batch, 1, keys] and [batch, keys, 1] have `keys`.
-std::int64_t row_length(const at::Tensor& mask) {
-  for (auto dim = mask.dim(); dim-- > 0;) {
-    if (mask.size(dim) > 1) return mask.size(dim);
-  }
-  return 1;
+/// In each row along a dimension.
+void put_ones(const CaseSpec& spec, const Mask& mask, const at::Tensor& bools) {
+  const auto dim = static_cast<std::int64_t>(mask.dim);
+  auto shape = bools.sizes().vec();
+  const auto extent = static_cast<std::uint64_t>(std::exchange(shape[mask.dim], 1));
+  const auto where = empty(shape, at::kLong, bools.device());
+  random::fill_below(random::key(choice(spec, mask.input, places), mask.dim), extent, where);
+  bools.scatter_(dim, where, 1);
 }
 
-void put_ones(const CaseSpec& spec, std::size_t input, const at::Tensor& bools) {
-  const auto cols = row_length(bools);
-  const auto rows = bools.view({-1, cols});
-  const auto where = empty({rows.size(0), 1}, at::kLong, bools.device());
-  random::fill_below(choice(spec, input, places), static_cast<std::uint64_t>(cols), where);
-  rows.scatter_(1, where, 1);
+void put_wanted(const CaseSpec& spec, std::size_t input, const at::Tensor& bools) {
+  for (const auto& mask : spec.masks) {
+    if (mask.input == input && bools.dim() > 0) put_ones(spec, mask, bools);
+  }
 }
 
 /// Rows as batches have them, of several lengths and padded at either end, and others that are
 /// holes all over.
-void fill_rows(const CaseSpec& spec, std::size_t input, const at::Tensor& bools) {
-  const auto cols = static_cast<std::uint64_t>(row_length(bools));
+void fill_rows(const CaseSpec& spec, std::size_t input, std::uint64_t cols,
+               const at::Tensor& bools) {
   const auto count = static_cast<std::uint64_t>(bools.numel());
   const auto all_alike = spec.family == "equal";
   auto* out = bools.mutable_data_ptr<bool>();
@@ -69,26 +70,37 @@ bool is_drawn_as_mask(const Problem& problem, const CaseSpec& spec, std::size_t 
          (spec.family == "uniform" && random::bits(choice(spec, input, halves), 0) % 2 == 0);
 }
 
-void draw_mask(const CaseSpec& spec, std::size_t input, const at::Tensor& into) {
+std::size_t row_dimension(const Input& input) noexcept {
+  const auto is_broadcast = [](const Dim& dim) { return dim.axis.empty() && dim.scale == 1; };
+  for (auto dim = input.shape.size(); dim-- > 0;) {
+    if (!is_broadcast(input.shape[dim])) return dim;
+  }
+  return input.shape.empty() ? 0 : input.shape.size() - 1;
+}
+
+void draw_mask(const Problem& problem, const CaseSpec& spec, std::size_t input,
+               const at::Tensor& into) {
   const bool plain = spec.family == "normal";
+  const auto dim = row_dimension(problem.inputs[input]);
+  const auto cols = into.dim() == 0 ? 1 : into.size(static_cast<std::int64_t>(dim));
   const auto bools = empty(into.sizes().vec(), at::kBool, plain ? into.device() : at::kCPU);
   if (plain) {
     random::fill_below(stream(spec, input, values), 2, bools);
   } else {
-    fill_rows(spec, input, bools);
+    fill_rows(spec, input, static_cast<std::uint64_t>(cols), bools);
   }
   // Ordinary rows have something whatever the reference does with them.
-  const bool ordinary = plain && row_length(into) > 1;
-  if (ordinary || wants_some(spec, input)) put_ones(spec, input, bools);
+  if (plain && cols > 1) put_ones(spec, {input, dim}, bools);
+  put_wanted(spec, input, bools);
   into.copy_(bools);
 }
 
 bool wants_some(const CaseSpec& spec, std::size_t input) noexcept {
-  return std::ranges::find(spec.masks, input) != spec.masks.end();
+  return std::ranges::find(spec.masks, input, &Mask::input) != spec.masks.end();
 }
 
 void leave_some(const CaseSpec& spec, std::size_t input, const at::Tensor& drawn) {
-  if (drawn.scalar_type() == at::kBool && wants_some(spec, input)) put_ones(spec, input, drawn);
+  if (drawn.scalar_type() == at::kBool) put_wanted(spec, input, drawn);
 }
 
 }  // namespace ouroboros::judge

@@ -14,9 +14,14 @@ namespace ouroboros::judge {
 [[nodiscard]] bool is_drawn_as_mask(const Problem& problem, const CaseSpec& spec,
                                     std::size_t input);
 
-/// Fills a contiguous tensor with zeros and ones, where rows lie along the last dimension that has
-/// more than one element: ones up to some place, from some place on, or anywhere.
-void draw_mask(const CaseSpec& spec, std::size_t input, const at::Tensor& into);
+/// The last dimension of an input that is not broadcast, as the 1 of [batch, keys, 1] is; the last
+/// one where all are. Rows of masks lie along it.
+[[nodiscard]] std::size_t row_dimension(const Input& input) noexcept;
+
+/// Fills a contiguous tensor with zeros and ones: ones up to some place of a row, from some place
+/// on, or anywhere.
+void draw_mask(const Problem& problem, const CaseSpec& spec, std::size_t input,
+               const at::Tensor& into);
 
 /// Whether the reference wants something left of each row of an input: of what is left out
 /// throughout nobody asks for a softmax.

@@ -106,6 +106,9 @@ bool written(const c10::Argument& argument) {
   return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
 }
 
+/// How `cdist` is to compute: of near points a product of matrices loses what they differ by.
+constexpr std::int64_t by_differences = 2;
+
 /// "softplus" of "aten::softplus", and of the form that works in place; "erf" of
 /// "aten::special_erf", which is the same by another name.
 std::string_view plain_name(const c10::FunctionSchema& schema) {
@@ -462,10 +465,17 @@ void take_attention_apart(const c10::OperatorHandle& op, c10::DispatchKeySet key
     return (*stack)[stack->size() - count + i];
   };
   for (std::size_t i = 0; i < count; ++i) raise_value(argument(i));
+  auto mask = argument(3).toOptional<at::Tensor>();
+  if (mask && mask->scalar_type() == at::kBool) {
+    // Which the whole operator makes of bools. Its parts would add them as ones.
+    const auto query = argument(0).toTensor();
+    mask = at::zeros(mask->sizes(), query.options())
+               .masked_fill_(mask->logical_not(), -std::numeric_limits<double>::infinity());
+  }
   const auto made = at::_scaled_dot_product_attention_math(
-      argument(0).toTensor(), argument(1).toTensor(), argument(2).toTensor(),
-      argument(3).toOptional<at::Tensor>(), argument(4).toDouble(), argument(5).toBool(),
-      std::nullopt, argument(6).toOptional<double>(), argument(7).toBool());
+      argument(0).toTensor(), argument(1).toTensor(), argument(2).toTensor(), mask,
+      argument(4).toDouble(), argument(5).toBool(), std::nullopt, argument(6).toOptional<double>(),
+      argument(7).toBool());
   torch::jit::drop(*stack, count);
   torch::jit::push(*stack, std::get<0>(made));
 }
@@ -638,6 +648,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     }
   }
   if (!are_dense(std::span(*stack).subspan(begin))) return call_raised(op, stack);
+  if (name == "cdist" && target == at::kDouble) (*stack)[begin + 3] = by_differences;
   if (inside.marks != nullptr) note_marks(name, schema, *stack, *inside.marks);
   if (inside.loops != nullptr && add_in_loops(name, op, stack)) return;
   // It is a logarithm of a softmax that counts, and is honest as lse - x.
@@ -667,12 +678,14 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   const bool follows =
       inside.of_differences != 0.0 && !takes_shape_alone(name) && derived.any(given);
   const bool whole = follows && whole_numbers.come_of(name, given, derived);
+  auto terms = whole ? whole_numbers.terms_of(name, given) : std::nullopt;
   auto factors = follows ? Blends::meet(name, given) : std::nullopt;
   for (std::size_t i = 0; follows && i < arguments.size(); ++i) {
     if (written(arguments[i]) && given[i].isTensor()) whole_numbers.forget(given[i].toTensor());
   }
   if (!size && follows && !whole) {
     size = blends.size_of(name, given, derived);
+    if (!size) size = whole_numbers.size_of_scaled(name, given);
     if (!size) size = size_of_difference(name, schema, *stack);
     if (!size) size = size_of_difference_backward(name, schema, *stack);
     if (size) size->mul_(inside.of_differences);
@@ -697,6 +710,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     raise_value((*stack)[i]);
     if (follows) derived.note((*stack)[i]);
     if (whole) whole_numbers.note((*stack)[i]);
+    if (terms) whole_numbers.note_difference((*stack)[i], std::move(*terms));
     if (factors) blends.note(std::move(*factors), (*stack)[i]);
     if (inside.marks != nullptr) inside.marks->scores.note((*stack)[i], becomes);
     if (inside.results != nullptr) note_elements((*stack)[i]);
@@ -744,6 +758,7 @@ Tensors promoted(const Reference& reference, const Tensors& inputs, at::ScalarTy
     raised_inputs.push_back(std::move(raised));
   }
   if (within.given != nullptr) unmoved = Unmoved(raised_inputs, *within.given);
+  if (within.of_differences != 0.0) blends = Blends(raised_inputs);
   for (const auto& input : raised_inputs) {
     derived.note(input);
     if (within.of_differences != 0.0 && is_mask(input)) whole_numbers.note(input);

@@ -171,6 +171,25 @@ double largest_of(DType dtype) {
       dtype, []<typename T>(T*) { return static_cast<double>(std::numeric_limits<T>::max()); });
 }
 
+/// Where all that is given lies below the normal range of a dtype that one computes in, where every
+/// operation rounds to a whole step: how many times larger what is made of it is.
+double gain_of(const Problem& problem, const Case& one, const at::Tensor& oracle) {
+  double given = 0.0;
+  for (std::size_t i = 0; i < one.inputs.size(); ++i) {
+    const auto& input = problem.inputs[i];
+    if (input.parameter || input.values != Values::real) continue;
+    const auto& x = one.inputs[i];
+    if (!x.is_floating_point() || x.itemsize() < 4 || x.numel() == 0) return 1.0;
+    given = std::max(given, x.abs().max().item().toDouble());
+  }
+  const auto lowest = std::ldexp(1.0, format_of(one.spec.dtype).lowest_exponent);
+  if (!(given > 0.0 && given < lowest) || !oracle.is_floating_point() || oracle.numel() == 0) {
+    return 1.0;
+  }
+  const double made = oracle.abs().nan_to_num(0.0, 0.0, 0.0).max().item().toDouble();
+  return std::clamp(made / given, 1.0, 0x1p20);
+}
+
 }  // namespace
 
 Tensors draw(const Problem& problem, const CaseSpec& spec, int shrink, at::Device where) {
@@ -279,9 +298,10 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
   const auto of_products =
       large ? errors_of_large_products(problem, one) : Tensors(one.oracle.size());
   for (std::size_t i = 0; i < one.oracle.size(); ++i) {
-    const auto rule = Tolerance::learn({spec.dtype, one.reference[i], rounded.results[i],
-                                        output_of(singles.runs, i), output_of(singles.loops, i),
-                                        one.oracle[i], moved[i], longest});
+    const auto rule =
+        Tolerance::learn({spec.dtype, one.reference[i], rounded.results[i],
+                          output_of(singles.runs, i), output_of(singles.loops, i), one.oracle[i],
+                          moved[i], longest, gain_of(problem, one, one.oracle[i])});
     one.tolerances.push_back(std::make_shared<Tolerance>(rule));
     one.allowed.push_back(rule.allowed(one.oracle[i]));
     // Where terms cancel, elements of one size have errors of many.

@@ -68,7 +68,8 @@ Tolerance Tolerance::learn(const Evidence& evidence) {
       conditioning_factor * growth * roundoff_of(evidence.compute) / perturbation;
   const double of_oracle =
       oracle_factor * (evidence.compute == DType::float64 ? growth : 1.0) * 0x1p-53 * found.largest;
-  const double smallest = std::max(smallest_of(output, evidence.compute), of_oracle);
+  const double smallest =
+      std::max(evidence.gain * smallest_of(output, evidence.compute), of_oracle);
   for (int first = 0; first < binades;) {
     // A group: neighbouring binades with enough elements for a maximum to mean something.
     Binade group;

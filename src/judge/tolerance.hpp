@@ -21,6 +21,7 @@ struct Evidence {
   at::Tensor oracle;               ///< The true values, in float64.
   Tensors moved;                   ///< True values after moving the inputs by `perturbation`.
   std::int64_t longest = 1;        ///< Of how many terms sums may be that are not in `loops`.
+  double gain = 1.0;               ///< By so much a step of the smallest inputs grows on its way.
 };
 
 /// The allowed absolute error of one output as a function of the true value.

@@ -147,7 +147,7 @@ std::optional<std::string> validate(const Problem& problem, const std::vector<Ca
     if (problem.inputs[k].parameter) continue;
     if (!some_case_moves([k](std::size_t input) { return input == k; })) {
       return prefix + "has outputs that do not move when the input '" + problem.inputs[k].name +
-             "' is redrawn: drop the input or use it";
+             "' is redrawn: drop the input, use it, or say which values it takes (\"mask\", say)";
     }
   }
   return std::nullopt;

@@ -54,6 +54,8 @@ Tensors cross_entropy(const Tensors& in, std::int64_t ignored) {
   return {at::cross_entropy_loss(in[0], in[1], {}, no_reduction, ignored)};
 }
 
+using Masks = std::vector<judge::Mask>;
+
 Numbers marks(Reference reference, Values values = Values::index) {
   return marks_of(of_classes(std::move(reference), values), DType::float32).whole;
 }
@@ -146,13 +148,13 @@ TEST_CASE("inputs that a reference treats as masks are zeros and ones in some ca
   const auto masks = [](Reference reference) {
     return marks_of(of_missing(std::move(reference)), DType::float32).masks;
   };
-  using Places = std::vector<std::size_t>;
-  CHECK(masks([](const Tensors& in) {
-          return Tensors{in[0] + at::rsub(in[1].unsqueeze(0), 1).squeeze(0) * -1e9};
-        }) == Places{1});
-  CHECK(masks([](const Tensors& in) { return Tensors{in[0] + at::sub(in[1], 1) * 1e9}; }) ==
-        Places{1});
-  CHECK(masks([](const Tensors& in) { return Tensors{in[0] + in[1] * -10000.0}; }) == Places{1});
+  CHECK((masks([](const Tensors& in) {
+           return Tensors{in[0] + at::rsub(in[1].unsqueeze(0), 1).squeeze(0) * -1e9};
+         }) == Masks{{1, 1}}));
+  CHECK((masks([](const Tensors& in) { return Tensors{in[0] + at::sub(in[1], 1) * 1e9}; }) ==
+         Masks{{1, 1}}));
+  CHECK((masks([](const Tensors& in) { return Tensors{in[0] + in[1] * -10000.0}; }) ==
+         Masks{{1, 1}}));
   // What is computed, or taken from another number.
   CHECK(masks([](const Tensors& in) {
           return Tensors{at::rsub(in[0].sigmoid(), 1) + at::rsub(in[1], 2) * 8};
@@ -160,7 +162,7 @@ TEST_CASE("inputs that a reference treats as masks are zeros and ones in some ca
 
   const auto problem = of_missing([](const Tensors& in) { return Tensors{in[0] + in[1]}; });
   judge::CaseSpec spec{0, DType::float32, {{"rows", 64}, {"cols", 100}}, "patchwork", 5};
-  spec.masks = {1};
+  spec.masks = {{1, 1}};
   const auto drawn = judge::realise(problem, spec).inputs;
   CHECK_FALSE(judge::is_mask(drawn[0]));
   CHECK(judge::is_mask(drawn[1]));
@@ -180,7 +182,15 @@ TEST_CASE("a softmax is left something by bools, and other references are not", 
   });
   const auto any = bools([](const Tensors& in) { return Tensors{in[0].sum(-1), in[1].any(-1)}; });
   const auto masks = [](const Problem& problem) { return marks_of(problem, DType::float32).masks; };
-  CHECK(masks(softmax) == std::vector<std::size_t>{1});
+  CHECK((masks(softmax) == Masks{{1, 1}}));
+  // Down the columns, and where a count of nothing is seen to.
+  CHECK((masks(bools([](const Tensors& in) {
+           return Tensors{in[0].masked_fill(in[1], -INFINITY).softmax(0)};
+         })) == Masks{{1, 0}}));
+  CHECK(masks(bools([](const Tensors& in) {
+          const auto weights = in[0].masked_fill(in[1], -INFINITY).softmax(1);
+          return Tensors{(weights * in[1]).sum(1) / in[1].sum(1).clamp_min(1)};
+        })).empty());
   CHECK(masks(any).empty());
   CHECK(masks(bools([](const Tensors& in) {
           const auto left = in[0].masked_fill(in[1].logical_not(), -INFINITY).softmax(-1);
@@ -194,10 +204,17 @@ TEST_CASE("a softmax is left something by bools, and other references are not", 
     };
     INFO(family);
     CHECK(full() == (spec.family == "normal"));
-    spec.masks = {1};
+    spec.masks = {{1, 1}};
     CHECK(full());
     spec.along = "rows";
     CHECK(full());
+    spec.masks = {{1, 0}};
+    CHECK(judge::draw(softmax, spec, 0)[1].any(0).all().item().toBool());
+    // One for each row, of which something is left, but not all.
+    auto broadcast = softmax;
+    broadcast.inputs[1].shape[1] = {};
+    const auto column = judge::draw(broadcast, spec, 0)[1];
+    CHECK((column.any().item().toBool() && !column.all().item().toBool()));
   }
 }
 
@@ -225,8 +242,11 @@ TEST_CASE("what is declared a mask has zeros and ones in every family", "[judge]
       CHECK(later.lt(before).any(1).logical_not().sum().item().toLong() > 20);
       CHECK(later.gt(before).any(1).logical_not().sum().item().toLong() > 20);
     }
-    spec.masks = {1};
+    spec.masks = {{1, 1}};
     CHECK(drawn().any(1).all().item().toBool());
+    // A row of one number cannot do without it.
+    spec.axes["cols"] = 1;
+    CHECK(drawn().all().item().toBool());
   }
 }
 
@@ -238,7 +258,7 @@ TEST_CASE("lengths beside a softmax are not zero", "[judge]") {
   problem.inputs[1].dtype = DType::int32;
   problem.inputs[1].values = Values::length;
   problem.inputs[1].index_axis = "cols";
-  CHECK(marks_of(problem, DType::float32).masks == std::vector<std::size_t>{1});
+  CHECK((marks_of(problem, DType::float32).masks == Masks{{1, 1}}));
   for (const char* family : {"normal", "spike", "patchwork", "sorted"}) {
     judge::CaseSpec spec{0, DType::float32, {{"rows", 64}, {"cols", 5}}, family, 6};
     spec.marks = {0, 5};
@@ -248,7 +268,7 @@ TEST_CASE("lengths beside a softmax are not zero", "[judge]") {
     };
     INFO(family);
     CHECK(range() == std::pair<std::int64_t, std::int64_t>(spec.family == "normal" ? 1 : 0, 5));
-    spec.masks = {1};
+    spec.masks = {{1, 1}};
     CHECK(range() == std::pair<std::int64_t, std::int64_t>(1, 5));
   }
 }

@@ -2,15 +2,22 @@
 // exponentials, differences, and functions of a product.
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/batch_norm.h>
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
+#include <ATen/ops/cdist.h>
 #include <ATen/ops/conv1d.h>
 #include <ATen/ops/cos.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/erf.h>
 #include <ATen/ops/erfc.h>
 #include <ATen/ops/exp.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/gelu.h>
+#include <ATen/ops/group_norm.h>
+#include <ATen/ops/instance_norm.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/lerp.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/native_batch_norm_backward.h>
 #include <ATen/ops/native_group_norm_backward.h>
@@ -18,6 +25,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/rsub.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/sin.h>
 #include <ATen/ops/softmax.h>
@@ -25,6 +33,7 @@
 #include <ATen/ops/special_ndtr.h>
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <cmath>
 #include <functional>
@@ -151,7 +160,7 @@ TEST_CASE("what masks is exact: it leaves no room to what is not masked", "[judg
         dtype, [&](const Tensors& in) { return Tensors{masked(in[0], in[1]).softmax(-1)}; });
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
       judge::CaseSpec spec{0, DType::float32, {{"rows", 16}, {"cols", 300}}, "patchwork", seed};
-      spec.masks = {1};
+      spec.masks = {{1, 1}};
       INFO((dtype ? "bool" : "float") << ", seed " << seed);
       const auto plain = judge::realise(scores, spec);
       const auto& x = plain.inputs[0];
@@ -163,6 +172,110 @@ TEST_CASE("what masks is exact: it leaves no room to what is not masked", "[judg
       CHECK(status_of(softmax, powers, masked(x * 1.01, mask).softmax(-1)) == "failed");
     }
   }
+}
+
+TEST_CASE("an attention that masks by bools is judged as its parts are", "[judge]") {
+  auto problem = problem_of([](const Tensors& in) {
+    const auto x = in[0].unsqueeze(0);
+    return Tensors{at::scaled_dot_product_attention(x, x * 0.5, x, in[1]).squeeze(0)};
+  });
+  problem.inputs.push_back({.name = "mask", .shape = {{1, "rows"}, {1, "rows"}}});
+  problem.inputs[1].dtype = DType::boolean;
+  for (const char* family : {"normal", "uniform"}) {
+    judge::CaseSpec spec{0, DType::float32, {{"rows", 40}, {"cols", 24}}, family, 3};
+    spec.masks = {{1, 1}};
+    const auto one = judge::realise(problem, spec);
+    const auto& x = one.inputs[0];
+    const auto scores = x.matmul(x.t()) * (0.5F / std::sqrt(24.0F));
+    const auto left = scores.masked_fill(one.inputs[1].logical_not(), -INFINITY).softmax(-1);
+    INFO(family);
+    CHECK(status_of(problem, one, left.matmul(x)) == "passed");
+    CHECK(status_of(problem, one, left.matmul(x) * 1.001F) == "failed");
+  }
+}
+
+TEST_CASE("float64 normalises nearly equal numbers no better than anyone", "[judge]") {
+  // Of two numbers each is one spread from their mean, so that a bias leaves nothing of one.
+  const auto two_pass = [](const at::Tensor& x) {
+    const auto less = x - x.mean(-1, true);
+    return less * (less.square().mean(-1, true) + 1e-5).rsqrt() - 1;
+  };
+  const auto bias = [](const at::Tensor& x, std::int64_t channels) {
+    return at::full({channels}, -1.0, x.options());
+  };
+  using Form = std::function<at::Tensor(const at::Tensor&)>;
+  const std::vector<Form> forms = {
+      [&](const at::Tensor& x) { return at::group_norm(x, 1, {}, bias(x, 2)); },
+      [&](const at::Tensor& x) {
+        return at::instance_norm(x.unsqueeze(1), {}, bias(x, 1), {}, {}, true, 0.1, 1e-5, false)
+            .squeeze(1);
+      },
+      [&](const at::Tensor& x) {
+        return at::batch_norm(x.t(), {}, bias(x, x.size(0)), {}, {}, true, 0.1, 1e-5, false).t();
+      }};
+  for (const auto& form : forms) {
+    auto problem = problem_of([&](const Tensors& in) { return Tensors{form(in[0])}; });
+    problem.dtypes = {DType::float64};
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      const char* family = seed % 2 == 0 ? "common_mean" : "patchwork";
+      const judge::CaseSpec spec{0, DType::float64, {{"rows", 100}, {"cols", 2}}, family, seed};
+      const auto one = judge::realise(problem, spec);
+      const auto made = two_pass(one.inputs[0]);
+      INFO(family << ", seed " << seed);
+      CHECK(judge::compare(problem, one, {made}).status == "passed");
+      CHECK(judge::compare(problem, one, {made * (1 + 1e-7)}).status == "failed");
+    }
+  }
+}
+
+TEST_CASE("a running mean of subnormal numbers is some steps off, which a norm makes more of",
+          "[judge]") {
+  const auto problem =
+      problem_of([](const Tensors& in) { return Tensors{at::layer_norm(in[0], {in[0].size(1)})}; });
+  const auto one = case_of(problem, 16, 1000, "denormal", 3);
+  const auto& x = one.inputs[0];
+  const auto made = at::empty_like(x);
+  for (std::int64_t row = 0; row < x.size(0); ++row) {
+    const auto* from = x[row].const_data_ptr<float>();
+    auto* to = made[row].mutable_data_ptr<float>();
+    float mean = 0;
+    for (int i = 0; i < 1000; ++i) mean += (from[i] - mean) / static_cast<float>(i + 1);
+    for (int i = 0; i < 1000; ++i) to[i] = (from[i] - mean) * (1.0F / std::sqrt(1e-5F));
+  }
+  CHECK(status_of(problem, one, made) == "passed");
+  CHECK(status_of(problem, one, made * 1.25F) == "failed");
+  CHECK(status_of(problem, one, at::zeros_like(x)) == "failed");
+}
+
+TEST_CASE("a zero point may be taken away after it is scaled", "[judge]") {
+  // As kernels for quantised weights have it, with one multiply-add a number.
+  auto problem = problem_of([](const Tensors& in) {
+    const auto less = in[1].to(at::kInt) - in[2].to(at::kInt);
+    return Tensors{less.to(in[0].scalar_type()) * in[0]};
+  });
+  problem.inputs.resize(3, problem.inputs[0]);
+  for (const int i : {1, 2}) {
+    problem.inputs[i].name = i == 1 ? "q" : "zero";
+    problem.inputs[i].dtype = DType::uint8;
+  }
+  const auto one = case_of(problem, 32, 256, "normal", 3);
+  const auto& scale = one.inputs[0];
+  const auto q = one.inputs[1].to(at::kFloat);
+  const auto zero = one.inputs[2].to(at::kFloat);
+  CHECK(status_of(problem, one, q * scale - zero * scale) == "passed");
+  CHECK(status_of(problem, one, (q - zero) * scale * (1 + 3e-5F)) == "failed");
+  CHECK(status_of(problem, one, (q - zero + 1e-3F) * scale) == "failed");
+}
+
+TEST_CASE("distances are true where points are near", "[judge]") {
+  auto problem = problem_of([](const Tensors& in) { return Tensors{at::cdist(in[0], in[0])}; });
+  problem.dtypes = {DType::float64};
+  const judge::CaseSpec spec{0, DType::float64, {{"rows", 60}, {"cols", 8}}, "large_mean", 3};
+  const auto one = judge::realise(problem, spec);
+  const auto& x = one.inputs[0];
+  const auto made = (x.unsqueeze(1) - x.unsqueeze(0)).square().sum(-1).sqrt();
+  CHECK(judge::compare(problem, one, {made}).status == "passed");
+  CHECK(judge::compare(problem, one, {made * (1 + 1e-9)}).status == "failed");
 }
 
 TEST_CASE("a blend may be written from either side", "[judge]") {
@@ -206,6 +319,32 @@ TEST_CASE("a blend may be written from either side", "[judge]") {
       CHECK(status(x + (y - x) * opposite, x + (late - x) * opposite) == "passed");
       CHECK(status(right * (1 + 1e-5F), right_late) == "failed");
       CHECK(status(right, right_late * (1 + 1e-5F)) == "failed");
+    }
+  }
+}
+
+TEST_CASE("a blend with what is there to mask leaves no room", "[judge]") {
+  using Form = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
+  const std::vector<Form> forms = {
+      [](const at::Tensor& x, const at::Tensor& m) { return m * x + at::rsub(m, 1) * (x - 1e9); },
+      [](const at::Tensor& x, const at::Tensor& m) {
+        return m * x + at::rsub(m, 1) * (x.amin(-1, true) - 1e6);
+      },
+      [](const at::Tensor& x, const at::Tensor& m) { return at::lerp(x - 1e9, x, m); }};
+  for (const auto& form : forms) {
+    auto problem = problem_of([&](const Tensors& in) {
+      return Tensors{form(in[0], in[1].to(in[0].scalar_type())).softmax(-1)};
+    });
+    problem.inputs.push_back(problem.inputs[0]);
+    problem.inputs[1].name = "mask";
+    problem.inputs[1].values = Values::mask;
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      const judge::CaseSpec spec{0, DType::float32, {{"rows", 16}, {"cols", 300}}, "normal", seed};
+      const auto one = judge::realise(problem, spec);
+      const auto masked = one.inputs[0].masked_fill(one.inputs[1].eq(0), -INFINITY);
+      INFO("seed " << seed);
+      CHECK(status_of(problem, one, masked.softmax(-1)) == "passed");
+      CHECK(status_of(problem, one, (masked * 1.001).softmax(-1)) == "failed");
     }
   }
 }

@@ -7,13 +7,10 @@
 #include <utility>
 
 #include "judge/arguments.hpp"
-#include "judge/whole_numbers.hpp"
+#include "judge/masks.hpp"
 
 namespace ouroboros::judge {
 namespace {
-
-/// A gate's sum comes late where what it blends is made in the same line: z h + (1 - z) tanh(r g).
-constexpr std::size_t most_products = 4;
 
 bool is_factor(const c10::IValue& value) {
   if (!value.isTensor() || !value.toTensor().defined() || !value.toTensor().has_storage()) {
@@ -50,28 +47,12 @@ std::optional<Blends::Factors> Blends::meet(std::string_view name,
   return Factors{arguments[0].toTensor(), arguments[1].toTensor()};
 }
 
-void Blends::note(Factors factors, const c10::IValue& product) {
-  // Factors live on here, but no longer than their product does.
-  std::erase_if(products_, [](const Product& one) { return one.memory.expired(); });
-  if (products_.size() == most_products) products_.pop_front();
-  const auto& tensor = product.toTensor();
+void Blends::note(Factors factors, const at::Tensor& product) {
   // What was multiplied in place is no factor any more.
-  if (tensor.is_alias_of(factors.first)) return;
-  products_.push_back(
-      {std::move(factors), tensor.sizes().vec(), tensor.storage().getWeakStorageImpl()});
+  if (!product.is_alias_of(factors.first)) products_.note(product, std::move(factors));
 }
 
-const Blends::Product* Blends::product_of(const c10::IValue& value) const {
-  if (!value.isTensor() || !value.toTensor().defined() || !value.toTensor().has_storage()) {
-    return nullptr;
-  }
-  const auto& tensor = value.toTensor();
-  const auto found = std::ranges::find_if(products_, [&](const Product& one) {
-    return one.memory.lock().get() == tensor.storage().unsafeGetStorageImpl() &&
-           tensor.sizes() == one.shape;
-  });
-  return found == products_.end() ? nullptr : &*found;
-}
+void Blends::forget(const at::Tensor& tensor) { products_.forget(tensor); }
 
 at::Tensor Blends::size_of_gated(const Factors& of, const TensorSet& derived) const {
   constexpr double grown = 64.0;  // What a layer makes of its inputs.
@@ -95,14 +76,17 @@ std::optional<at::Tensor> Blends::size_of(std::string_view name,
         .maximum(size_of_gated({weight, end}, derived));
   }
   if (name != "add" || arguments.size() < 2) return std::nullopt;
-  const auto* one = product_of(arguments[0]);
-  const auto* other = product_of(arguments[1]);
-  if (one == nullptr || other == nullptr || one->shape != other->shape) return std::nullopt;
+  const auto* one = products_.find(arguments[0]);
+  const auto* other = products_.find(arguments[1]);
+  if (one == nullptr || other == nullptr) return std::nullopt;
+  const auto& product = arguments[0].toTensor();
+  const auto& addend = arguments[1].toTensor();
+  if (product.sizes() != addend.sizes()) return std::nullopt;
   const auto turned = [](const Factors& of) { return Factors{of.second, of.first}; };
-  for (const auto& first : {one->factors, turned(one->factors)}) {
-    for (const auto& second : {other->factors, turned(other->factors)}) {
+  for (const auto& first : {*one, turned(*one)}) {
+    for (const auto& second : {*other, turned(*other)}) {
       if (!add_up_to_one(first.first, second.first)) continue;
-      const auto added = arguments[0].toTensor().abs().maximum(arguments[1].toTensor().abs());
+      const auto added = product.abs().maximum(addend.abs());
       return size_of_gated(first, derived)
           .maximum(size_of_gated(second, derived))
           .maximum(added)

@@ -3,12 +3,11 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include <deque>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <vector>
 
+#include "judge/recent_tensors.hpp"
 #include "judge/tensor_set.hpp"
 #include "ouroboros/problem.hpp"
 
@@ -17,8 +16,8 @@ namespace ouroboros::judge {
 /// Sums t c + (1 - t) d, while a reference runs: `lerp`, and those of two products that have
 /// factors which add up to one, wherever these come from (gates, masks, weights of an
 /// interpolation). Who writes one as d + t (c - d) loses some roundings of the larger of c and d,
-/// whichever is left. That far numbers may be blended as inputs have them: others, such as x - 1e9,
-/// are there to mask.
+/// whichever is left. Numbers count as far as inputs go: larger ones, such as x - 1e9, are there to
+/// mask.
 class Blends {
  public:
   Blends() = default;
@@ -35,7 +34,10 @@ class Blends {
                                                    std::span<const c10::IValue> arguments);
 
   /// What was made of them.
-  void note(Factors factors, const c10::IValue& product);
+  void note(Factors factors, const at::Tensor& product);
+
+  /// Something is about to write to the tensor.
+  void forget(const at::Tensor& tensor);
 
   /// Of such a sum: how large what is blended is, or what is added, where that is larger. Empty for
   /// others.
@@ -44,19 +46,11 @@ class Blends {
                                                   const TensorSet& derived) const;
 
  private:
-  struct Product {
-    Factors factors;
-    std::vector<std::int64_t> shape;
-    c10::weak_intrusive_ptr<c10::StorageImpl> memory;
-  };
-
-  [[nodiscard]] const Product* product_of(const c10::IValue& value) const;
-
   /// How far the second factor counts where the first one is its gate.
   [[nodiscard]] at::Tensor size_of_gated(const Factors& of, const TensorSet& derived) const;
 
   double largest_ = 1.0;  ///< Of the inputs' finite numbers, and of what functions make of any.
-  std::deque<Product> products_;
+  RecentTensors<Factors> products_;
 };
 
 }  // namespace ouroboros::judge

@@ -40,58 +40,59 @@ at::Tensor size_of_standardised(const at::Tensor& x, at::IntArrayRef dims, doubl
   return x.abs().amax(dims, true) * spread.rsqrt();
 }
 
+/// The same of what `layer_norm`, `group_norm`, `instance_norm` and `batch_norm` are given, before
+/// weights. Empty where statistics are others' than the input's.
+std::optional<at::Tensor> size_of_normalised(std::string_view name, const at::Tensor& x, double eps,
+                                             const c10::FunctionSchema& schema,
+                                             const torch::jit::Stack& stack) {
+  const auto dims_from = [&](std::int64_t first) {
+    std::vector<std::int64_t> dims(static_cast<std::size_t>(x.dim() - first));
+    std::iota(dims.begin(), dims.end(), first);
+    return dims;
+  };
+  if (name == "layer_norm") {
+    const auto* shape = argument("normalized_shape", schema, stack);
+    if (!shape->isIntList()) return std::nullopt;
+    const auto extents = static_cast<std::int64_t>(shape->toIntVector().size());
+    return size_of_standardised(x, dims_from(x.dim() - extents), eps);
+  }
+  if (x.dim() < 2) return std::nullopt;  // Which they refuse.
+  if (name == "group_norm") {
+    const auto groups = argument("num_groups", schema, stack)->toInt();
+    const auto grouped = x.reshape({x.size(0), groups, -1});
+    return size_of_standardised(grouped, {-1}, eps).expand_as(grouped).reshape_as(x);
+  }
+  const bool each = name == "instance_norm";
+  if (!argument(each ? "use_input_stats" : "training", schema, stack)->toBool()) {
+    return std::nullopt;
+  }
+  auto dims = dims_from(2);
+  if (!each) dims.insert(dims.begin(), 0);
+  if (dims.empty()) return std::nullopt;
+  return size_of_standardised(x, dims, eps);
+}
+
 /// Of normalisations by statistics of what they are given: how large their numbers are, in the
 /// result's units.
 std::optional<at::Tensor> size_of_centred(std::string_view name, const c10::FunctionSchema& schema,
                                           const torch::jit::Stack& stack) {
   const auto* input = argument("input", schema, stack);
-  const auto* weight = argument("weight", schema, stack);
-  const auto* eps = argument("eps", schema, stack);
-  if (input == nullptr || !input->isTensor() || eps == nullptr || !eps->isDouble() ||
-      input->toTensor().numel() == 0) {
-    return std::nullopt;
-  }
+  if (!input->isTensor() || input->toTensor().numel() == 0) return std::nullopt;
   const auto x = input->toTensor().to(at::kDouble);
-  const auto flag = [&](std::string_view of) {
-    const auto* value = argument(of, schema, stack);
-    return value != nullptr && value->isBool() && value->toBool();
-  };
-  at::Tensor size;
-  bool by_channel = true;
-  if (name == "layer_norm") {
-    const auto* shape = argument("normalized_shape", schema, stack);
-    if (shape == nullptr || !shape->isIntList()) return std::nullopt;
-    std::vector<std::int64_t> dims(shape->toIntVector().size());
-    std::iota(dims.begin(), dims.end(), x.dim() - static_cast<std::int64_t>(dims.size()));
-    size = size_of_standardised(x, dims, eps->toDouble());
-    by_channel = false;
-  } else if (x.dim() < 2) {
-    return std::nullopt;
-  } else if (name == "group_norm") {
-    const auto* groups = argument("num_groups", schema, stack);
-    if (groups == nullptr || !groups->isInt()) return std::nullopt;
-    const auto grouped = x.reshape({x.size(0), groups->toInt(), -1});
-    size = size_of_standardised(grouped, {-1}, eps->toDouble()).expand_as(grouped).reshape_as(x);
-  } else if (flag("use_input_stats") || flag("training")) {
-    // Of `instance_norm` each plane by itself, of `batch_norm` a channel of all.
-    std::vector<std::int64_t> dims(static_cast<std::size_t>(x.dim() - 2));
-    std::iota(dims.begin(), dims.end(), 2);
-    if (name == "batch_norm") dims.insert(dims.begin(), 0);
-    if (dims.empty()) return std::nullopt;
-    size = size_of_standardised(x, dims, eps->toDouble()).expand_as(x);
-  } else {
-    return std::nullopt;
-  }
-  if (weight != nullptr && weight->isTensor() && weight->toTensor().defined()) {
+  const auto eps = argument("eps", schema, stack)->toDouble();
+  auto size = size_of_normalised(name, x, eps, schema, stack);
+  if (!size) return std::nullopt;
+  const auto* weight = argument("weight", schema, stack);
+  if (weight->isTensor() && weight->toTensor().defined()) {
     auto scale = weight->toTensor().abs();
-    if (by_channel) {
+    if (name != "layer_norm") {  // One for each channel.
       std::vector<std::int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
       shape[1] = -1;
       scale = scale.reshape(shape);
     }
-    size = size * scale;
+    size = *size * scale;
   }
-  return size.nan_to_num(0.0, 0.0, 0.0);
+  return size->nan_to_num(0.0, 0.0, 0.0);
 }
 
 }  // namespace

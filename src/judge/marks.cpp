@@ -11,7 +11,6 @@
 #include "judge/masks.hpp"
 #include "judge/run.hpp"
 #include "judge/tensors.hpp"
-#include "judge/whole_numbers.hpp"
 #include "ouroboros/error.hpp"
 
 namespace ouroboros::judge {

@@ -9,6 +9,9 @@
 /// Inputs that say what is there and what is not.
 namespace ouroboros::judge {
 
+/// Constants that a mask is multiplied by, as -10000 and -1e9, are so large at the least.
+inline constexpr double least_of_masks = 1e3;
+
 /// Whether an input is drawn as a mask in this case: it is declared one, the reference treats it as
 /// one and the family has such, or it has bools in their plain form.
 [[nodiscard]] bool is_drawn_as_mask(const Problem& problem, const CaseSpec& spec,

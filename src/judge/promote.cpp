@@ -33,6 +33,7 @@
 #include "judge/random.hpp"
 #include "judge/ranks.hpp"
 #include "judge/run.hpp"
+#include "judge/scaled_differences.hpp"
 #include "judge/tensor_set.hpp"
 #include "judge/tensors.hpp"
 #include "judge/terms.hpp"
@@ -59,6 +60,7 @@ thread_local Unmoved unmoved;
 /// what they are in any arithmetic.
 thread_local TensorSet derived;
 thread_local WholeNumbers whole_numbers;
+thread_local ScaledDifferences scaled_differences;
 thread_local Blends blends;
 
 std::optional<at::ScalarType> raised(at::ScalarType type) noexcept {
@@ -678,17 +680,20 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   const bool follows =
       inside.of_differences != 0.0 && !takes_shape_alone(name) && derived.any(given);
   const bool whole = follows && whole_numbers.come_of(name, given, derived);
-  auto terms = whole ? whole_numbers.terms_of(name, given) : std::nullopt;
+  auto terms = whole ? scaled_differences.terms_of(name, given) : std::nullopt;
   auto factors = follows ? Blends::meet(name, given) : std::nullopt;
-  for (std::size_t i = 0; follows && i < arguments.size(); ++i) {
-    if (written(arguments[i]) && given[i].isTensor()) whole_numbers.forget(given[i].toTensor());
-  }
   if (!size && follows && !whole) {
     size = blends.size_of(name, given, derived);
-    if (!size) size = whole_numbers.size_of_scaled(name, given);
+    if (!size) size = scaled_differences.size_of(name, given);
     if (!size) size = size_of_difference(name, schema, *stack);
     if (!size) size = size_of_difference_backward(name, schema, *stack);
     if (size) size->mul_(inside.of_differences);
+  }
+  for (std::size_t i = 0; follows && i < arguments.size(); ++i) {
+    if (!written(arguments[i]) || !given[i].isTensor()) continue;
+    whole_numbers.forget(given[i].toTensor());
+    scaled_differences.forget(given[i].toTensor());
+    blends.forget(given[i].toTensor());
   }
   const auto shift = inside.step != 0.0 ? size_of_shift(name, schema, *stack) : std::nullopt;
   const bool probabilities = inside.probabilities && is_one_of(name, {"softmax", "log_softmax"});
@@ -710,8 +715,8 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     raise_value((*stack)[i]);
     if (follows) derived.note((*stack)[i]);
     if (whole) whole_numbers.note((*stack)[i]);
-    if (terms) whole_numbers.note_difference((*stack)[i], std::move(*terms));
-    if (factors) blends.note(std::move(*factors), (*stack)[i]);
+    if (terms) scaled_differences.note((*stack)[i].toTensor(), std::move(*terms));
+    if (factors) blends.note(std::move(*factors), (*stack)[i].toTensor());
     if (inside.marks != nullptr) inside.marks->scores.note((*stack)[i], becomes);
     if (inside.results != nullptr) note_elements((*stack)[i]);
   }
@@ -767,6 +772,7 @@ Tensors promoted(const Reference& reference, const Tensors& inputs, at::ScalarTy
     unmoved = Unmoved();
     derived = TensorSet();
     whole_numbers = WholeNumbers();
+    scaled_differences = ScaledDifferences();
     blends = Blends();
   });
   // Autocasting would lower what was raised.

@@ -2,11 +2,8 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/maximum.h>
 
 #include <algorithm>
-#include <cmath>
-#include <utility>
 
 #include "judge/arguments.hpp"
 
@@ -60,49 +57,6 @@ void WholeNumbers::note(const c10::IValue& value) {
       are_whole(value.toTensor())) {
     known_.note(value);
   }
-}
-
-std::optional<at::Tensor> WholeNumbers::known_terms(const c10::IValue& value) const {
-  if (!value.isTensor() || !value.toTensor().defined() || !value.toTensor().has_storage()) {
-    return std::nullopt;
-  }
-  const auto* memory = value.toTensor().storage().unsafeGetStorageImpl();
-  for (const auto& one : differences_) {
-    if (one.memory.lock().get() == memory && one.terms.sizes() == value.toTensor().sizes()) {
-      return one.terms;
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<at::Tensor> WholeNumbers::terms_of(std::string_view name,
-                                                 std::span<const c10::IValue> arguments) const {
-  if (is_one_of(name, {"to", "_to_copy", "type_as"})) return known_terms(arguments[0]);
-  if (name != "sub" || !arguments[0].isTensor()) return std::nullopt;
-  const auto from = arguments[0].toTensor().to(at::kDouble).abs();
-  const auto number = constant(arguments[1]);
-  if (!number && !arguments[1].isTensor()) return std::nullopt;
-  const auto terms = number ? from.clamp_min(std::abs(*number))
-                            : at::maximum(from, arguments[1].toTensor().to(at::kDouble).abs());
-  if (terms.numel() == 0 || terms.le(1).all().item().toBool()) return std::nullopt;
-  return terms;
-}
-
-void WholeNumbers::note_difference(const c10::IValue& value, at::Tensor terms) {
-  std::erase_if(differences_, [](const Difference& one) { return one.memory.expired(); });
-  if (!value.isTensor() || !value.toTensor().has_storage()) return;
-  differences_.push_back({value.toTensor().storage().getWeakStorageImpl(), std::move(terms)});
-}
-
-std::optional<at::Tensor> WholeNumbers::size_of_scaled(
-    std::string_view name, std::span<const c10::IValue> arguments) const {
-  if (name != "mul") return std::nullopt;
-  const auto first = known_terms(arguments[0]);
-  const auto second = known_terms(arguments[1]);
-  const auto& scale = first ? arguments[1] : arguments[0];
-  if (first.has_value() == second.has_value() || !scale.isTensor()) return std::nullopt;
-  const auto size = scale.toTensor().to(at::kDouble).abs().nan_to_num_(0.0, 0.0, 0.0);
-  return size.masked_fill(size.ge(least_of_masks), 0.0).mul(first ? *first : *second);
 }
 
 void WholeNumbers::forget(const at::Tensor& tensor) { known_.forget(tensor); }

@@ -323,6 +323,22 @@ TEST_CASE("a blend may be written from either side", "[judge]") {
   }
 }
 
+TEST_CASE("half of a blend that is written over is none any more", "[judge]") {
+  auto problem = problem_of([](const Tensors& in) {
+    const auto gate = in[0].sigmoid();
+    auto half = in[0] * 64 * gate;
+    half.copy_(in[1]);
+    return Tensors{half + in[1] * at::rsub(gate, 1)};
+  });
+  problem.inputs.resize(2, problem.inputs[0]);
+  problem.inputs[1].name = "y";
+  const auto one = case_of(problem, 16, 300, "normal", 3);
+  const auto& y = one.inputs[1];
+  const auto made = y + y * at::rsub(one.inputs[0].sigmoid(), 1);
+  CHECK(status_of(problem, one, made) == "passed");
+  CHECK(status_of(problem, one, made * (1 + 8e-6F)) == "failed");
+}
+
 TEST_CASE("a blend with what is there to mask leaves no room", "[judge]") {
   using Form = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
   const std::vector<Form> forms = {

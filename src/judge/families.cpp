@@ -184,6 +184,25 @@ struct RowShaper {
     }
   }
 
+  /// As a ReLU leaves it, in a quarter of such rows the other way round; zeros have either sign, of
+  /// which comparisons know nothing.
+  void rectify(std::span<double> row, std::size_t n) const {
+    const double sign = random::bits(choice, n + (std::uint64_t{1} << 42)) % 4 == 0 ? -1.0 : 1.0;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const double zero = random::bits(level, n * layout.cols + i) % 2 == 0 ? 0.0 : -0.0;
+      row[i] = row[i] > 0.0 ? sign * row[i] : zero;
+    }
+  }
+
+  /// One of those that there are: processors make one with a sign bit, GPUs one of ones alone.
+  [[nodiscard]] double not_a_number(std::uint64_t at) const {
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+    constexpr std::uint64_t plain = 0x7ff8000000000000;
+    constexpr std::uint64_t ones = 0x7fffffffffffffff;
+    const auto drawn = random::bits(choice, at + (std::uint64_t{1} << 44));
+    return std::bit_cast<double>((drawn % 2 == 0 ? plain : ones) | (drawn % 4 < 2 ? 0 : sign));
+  }
+
   /// Ordinary numbers but for a few rows, a few numbers, and one beyond all others, often near an
   /// end: who looks at some takes all for ordinary, and who skips a tail misses the largest.
   void scatter() const {
@@ -240,15 +259,15 @@ struct RowShaper {
       return;
     }
     if (family == "uniform") {
-      // From 0 to 1, as images and probabilities; from -1 to 1, as such that are centred; none
-      // below zero, as after a ReLU; or padded.
+      // From 0 to 1, as images and probabilities; from -1 to 1, as such that are centred; as after
+      // a ReLU; or padded.
       each_row(1, [&](auto row, std::size_t n) {
         const std::uint64_t begin = n * layout.cols;
-        if (!other_half(n) && !other_half(n / 2)) return pad(row, n);
+        if (!other_half(n)) return other_half(n / 2) ? rectify(row, n) : pad(row, n);
         const bool centred = random::bits(choice, n + (std::uint64_t{1} << 42)) % 2 != 0;
         for (std::size_t i = 0; i < row.size(); ++i) {
           const double share = random::uniform(level, begin + i);
-          row[i] = !other_half(n) ? std::max(row[i], 0.0) : centred ? 2.0 * share - 1.0 : share;
+          row[i] = centred ? 2.0 * share - 1.0 : share;
         }
       });
     } else if (family == "bytes") {
@@ -364,10 +383,12 @@ struct RowShaper {
       each_row(2, [&](auto row, std::size_t n) {
         const auto at = random::below(choice, n, row.size());
         if (family == "nan") {
-          row[at] = std::numeric_limits<double>::quiet_NaN();
-          // In half of these rows it is not the only one.
+          row[at] = not_a_number(n * layout.cols);
+          // In half of these rows it is not the only one, and in some of them most are.
+          const auto share = other_half(n / 4) ? 6U : 2U;
           for (std::size_t i = 0; other_half(n / 2) && i < row.size(); ++i) {
-            if (random::bits(level, n * layout.cols + i) % 4 == 0) row[i] = row[at];
+            const auto place = n * layout.cols + i;
+            if (random::bits(level, place) % 8 < share) row[i] = not_a_number(place);
           }
         } else if (!other_half(n / 2)) {
           row[at] = std::copysign(infinity, row[at]);
@@ -394,7 +415,7 @@ struct RowShaper {
     } else if (family == "lone_nan" || family == "lone_inf") {
       // One of all numbers: who looks at some of them does not see it.
       double& v = numbers[first + random::below(choice, 0, last - first)];
-      v = family == "lone_nan" ? std::numeric_limits<double>::quiet_NaN()
+      v = family == "lone_nan" ? not_a_number(0)
                                : std::copysign(std::numeric_limits<double>::infinity(), v);
     } else {
       throw Error(ErrorCode::invalid_argument,
@@ -639,6 +660,20 @@ void fill_sequences(std::vector<std::int64_t>& out, std::size_t cols, std::uint6
   }
 }
 
+/// Makes one length of four a multiple of a power of two, as where blocks of a loop end with what
+/// is left of a row.
+void fill_whole_blocks(std::uint64_t extent, std::uint64_t choice, std::vector<std::int64_t>& out) {
+  constexpr std::uint64_t least_bits = 4;
+  const auto bits = static_cast<std::uint64_t>(std::bit_width(extent));
+  if (bits <= least_bits) return;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto drawn = random::bits(choice, i);
+    if (drawn % 4 != 0) continue;
+    const auto block = std::uint64_t{1} << (least_bits + (drawn >> 2) % (bits - least_bits));
+    out[i] = static_cast<std::int64_t>(block * (1 + (drawn >> 16) % (extent / block)));
+  }
+}
+
 /// Puts what somebody's code asks for, or what is next to it, in one place of eight, where it lies
 /// in [least, end).
 void fill_marks(const CaseSpec& spec, std::size_t input, std::int64_t least, std::int64_t end,
@@ -695,6 +730,49 @@ void fill_padding(const CaseSpec& spec, std::size_t input, std::size_t cols, std
   }
 }
 
+/// Makes indices or lengths those of a family.
+void change_indices(const CaseSpec& spec, std::size_t input, Bounds bounds, bool lengths,
+                    std::vector<std::int64_t>& out) {
+  const auto [least, end] = bounds;
+  if (lengths) fill_whole_blocks(end - 1, random::key(stream(spec, input, choices), 9), out);
+  fill_marks(spec, input, static_cast<std::int64_t>(least), static_cast<std::int64_t>(end), out);
+  if (spec.family == "equal") {
+    std::fill(out.begin(), out.end(), out.empty() ? 0 : out.front());
+  } else if (spec.family == "sorted") {
+    std::sort(out.begin(), out.end());
+  } else if (spec.family == "spike") {
+    for (auto& one : out) one = static_cast<std::int64_t>(one % 2 == 0 ? least : end - 1);
+  } else if (spec.family == "mixed") {
+    for (std::size_t i = 1; i < out.size(); i += 2) out[i] = out[i - 1];
+  }
+}
+
+bool is_distinct(const CaseSpec& spec, std::size_t input) {
+  return std::ranges::find(spec.distinct, input) != spec.distinct.end();
+}
+
+/// Gives those that were there before another index, in all or else in each row, where there are
+/// enough.
+void tell_apart(std::size_t cols, std::size_t bound, std::uint64_t choice,
+                std::vector<std::int64_t>& out) {
+  const auto length = out.size() <= bound ? out.size() : cols;
+  if (length > bound || out.empty()) return;
+  std::vector<bool> taken;
+  for (std::size_t first = 0; first < out.size(); first += length) {
+    taken.assign(bound, false);
+    auto next = random::below(choice, first, bound);
+    for (std::size_t i = first; i < first + length; ++i) {
+      auto& one = out[i];
+      if (one < 0 || static_cast<std::size_t>(one) >= bound) continue;  // Padding.
+      while (taken[static_cast<std::size_t>(one)]) {
+        one = static_cast<std::int64_t>(next);
+        next = (next + 1) % bound;
+      }
+      taken[static_cast<std::size_t>(one)] = true;
+    }
+  }
+}
+
 std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& spec,
                                        std::size_t input, std::size_t cols, std::size_t count) {
   const auto [least, end] = bounds_of(problem, spec, input);
@@ -704,26 +782,18 @@ std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& s
   for (std::size_t i = 0; i < count; ++i) {
     out[i] = static_cast<std::int64_t>(random::below(key, i, numbers));
   }
-  if (spec.family == "patchwork" || spec.family == "uniform") {
+  const bool lengths = problem.inputs[input].values == Values::length;
+  if (!lengths && (spec.family == "patchwork" || spec.family == "uniform")) {
     fill_sequences(out, cols, numbers, stream(spec, input, choices));
   }
   for (auto& one : out) one += static_cast<std::int64_t>(least);
   const auto& padding = problem.inputs[input].padding;
-  if (spec.family == "normal") {  // Which a GPU draws as well, where nothing is padded.
-    if (padding) fill_padding(spec, input, cols, *padding, out);
-    return out;
-  }
-  fill_marks(spec, input, static_cast<std::int64_t>(least), static_cast<std::int64_t>(end), out);
-  if (spec.family == "equal") {
-    std::fill(out.begin(), out.end(), count == 0 ? 0 : out.front());
-  } else if (spec.family == "sorted") {
-    std::sort(out.begin(), out.end());
-  } else if (spec.family == "spike") {
-    for (auto& one : out) one = static_cast<std::int64_t>(one % 2 == 0 ? least : end - 1);
-  } else if (spec.family == "mixed") {
-    for (std::size_t i = 1; i < count; i += 2) out[i] = out[i - 1];
-  }
+  const bool plain = spec.family == "normal";  // Which a GPU draws as well, as they are.
+  if (!plain) change_indices(spec, input, {least, end}, lengths, out);
   if (padding) fill_padding(spec, input, cols, *padding, out);
+  if (is_distinct(spec, input)) {
+    tell_apart(cols, end, random::key(stream(spec, input, choices), 10), out);
+  }
   return out;
 }
 
@@ -821,7 +891,7 @@ std::vector<std::string> families(const Problem& problem, DType dtype) {
       "x64",      "large_mean", "common_mean",
       "spike",    "equal",      "sorted",
       "denormal", "tiny",       "faint",
-      "mixed",    "odd_sign"};
+      "mixed",    "odd_sign",   "bytes"};
   if (is_alone(problem)) names.emplace_back("far_below");
   if (problem.policies.nan_meaningful) names.emplace_back("nan");
   if (problem.policies.inf_meaningful) names.emplace_back("inf");
@@ -883,7 +953,7 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     if (input.values == Values::angle && spec.family == "normal") {
       return random::fill_uniform(key, into);
     }
-    if (points(input) && !input.padding && spec.family == "normal") {
+    if (points(input) && !input.padding && !is_distinct(spec, index) && spec.family == "normal") {
       const auto [least, end] = bounds_of(problem, spec, index);
       random::fill_below(key, end - least, into);
       if (least != 0) into.add_(static_cast<std::int64_t>(least));

@@ -50,6 +50,9 @@ struct CaseSpec {
   /// "patchwork", and in half of "uniform". What is a mask has a one in each row along its
   /// dimension.
   std::vector<Mask> masks = {};
+  /// Inputs whose indices say where the reference writes: none twice, as far as there are enough.
+  /// Which of several writers is the last PyTorch does not say.
+  std::vector<std::size_t> distinct = {};
   /// Exponentials are taken of products of what is drawn, so families of large numbers have smaller
   /// ones: of larger scores float32 knows little but which one is the largest.
   bool scores = false;
@@ -202,6 +205,8 @@ struct Inside {
   /// there is a seed, those that this changes are moved by about half a unit in the last place
   /// first: who computes them otherwise rounds otherwise.
   std::optional<at::ScalarType> factors;
+  /// Inputs are multiplied that have eight bits, which tensor cores add up with some fourteen.
+  bool eight_bits = false;
   /// With differences those probabilities move, each for itself, that only add up to one.
   bool probabilities = false;
   /// Of so many bits are products of matrices, and sums such as what a bias makes of them: close

@@ -364,19 +364,22 @@ std::vector<CaseSpec> landmark_cases(const Problem& problem, const std::vector<D
   for (const auto dtype : dtypes) {
     const auto key = random::key(seed, landmarks_stream + static_cast<std::uint64_t>(dtype));
     const Shapes shapes(problem, landmarks, key);
-    const auto add = [&](AxisValues axes) {
+    const auto add = [&](AxisValues axes, std::string family) {
       const auto id = first_id + static_cast<int>(cases.size());
       const auto own_seed = random::key(seed, 1 + static_cast<std::uint64_t>(id));
-      cases.push_back({id, dtype, std::move(axes), "patchwork", own_seed, {}, marks});
+      cases.push_back({id, dtype, std::move(axes), std::move(family), own_seed, {}, marks});
     };
     for (std::size_t i = 0; i < count; ++i) {
-      if (auto axes = shapes.at(i)) add(std::move(*axes));
+      // Ordinary rows alone, too: beside those of large errors a small one is not seen.
+      for (const auto* family : {"patchwork", "normal"}) {
+        if (auto axes = shapes.at(i)) add(std::move(*axes), family);
+      }
     }
     std::size_t left = volumes;
     for (const auto elements : elements_at(landmarks, random::key(key, volumes_stream))) {
       auto axes = left == 0 ? std::nullopt : shapes.beyond(elements);
       if (!axes) continue;
-      add(std::move(*axes));
+      add(std::move(*axes), "patchwork");
       --left;
     }
   }

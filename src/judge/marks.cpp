@@ -81,6 +81,33 @@ void note_softmax(std::string_view name, const c10::FunctionSchema& schema,
   }
 }
 
+/// Of an operator that writes to places, each of which has one value in the end: where it does so.
+void note_writes(std::string_view name, const c10::FunctionSchema& schema,
+                 const torch::jit::Stack& stack, MarkNotes& notes) {
+  const auto note_places = [&](const at::Tensor& places) {
+    if (!places.defined() || !is_whole(places)) return;
+    for (std::size_t i = 0; i < notes.inputs.size(); ++i) {
+      const auto& input = notes.inputs[i];
+      // Indices are cast on their way.
+      if (notes.problem.inputs[i].values == Values::index && input.numel() == places.numel() &&
+          input.reshape(-1).to(at::kLong).equal(places.reshape(-1).to(at::kLong))) {
+        notes.distinct.insert(i);
+      }
+    }
+  };
+  const auto* index = argument("index", schema, stack);
+  if (name == "index_copy" || (name == "scatter" && argument("src", schema, stack) != nullptr &&
+                               argument("reduce", schema, stack) == nullptr)) {
+    note_places(index->toTensor());
+  }
+  const auto* accumulate = argument("accumulate", schema, stack);
+  const auto* indices = argument("indices", schema, stack);
+  if (accumulate == nullptr || accumulate->toBool() || indices == nullptr) return;
+  for (const auto& one : indices->toListRef()) {
+    if (one.isTensor()) note_places(one.toTensor());
+  }
+}
+
 /// What counts are kept from being nothing by, to divide by them.
 bool is_least_count(const at::Tensor& counts, std::optional<double> least) {
   return least && *least > 0.0 && *least <= 1.0 && !counts.is_complex() &&
@@ -112,6 +139,7 @@ void note_marks(std::string_view name, const c10::FunctionSchema& schema,
     note_softmax(name, schema, stack, notes);
   }
   notes.of_nothing = notes.of_nothing || is_one_of(name, {"any", "all", "isnan", "nan_to_num"});
+  note_writes(name, schema, stack, notes);
   note("ignore_index");
   note("padding_idx");
   const auto* self = argument("self", schema, stack);
@@ -142,7 +170,7 @@ Marks marks_of(const Problem& problem, DType dtype) {
   const at::NoGradGuard no_grad;
   try {
     const auto inputs = raise(plain_case(problem, dtype).inputs);
-    MarkNotes notes{problem, inputs, {}, {}, {}, {}, false, Scores(problem, inputs)};
+    MarkNotes notes{problem, inputs, {}, {}, {}, {}, {}, false, Scores(problem, inputs)};
     Inside inside;
     inside.marks = &notes;
     const Declared declared(problem, dtype);
@@ -150,6 +178,7 @@ Marks marks_of(const Problem& problem, DType dtype) {
     return {{notes.whole.begin(), notes.whole.end()},
             {notes.sentinels.begin(), notes.sentinels.end()},
             masks_of(notes),
+            {notes.distinct.begin(), notes.distinct.end()},
             notes.scores.any()};
   } catch (const Error&) {
     throw;  // Of the library or of its bindings: cancelled, say.

@@ -19,8 +19,9 @@ struct Marks {
   /// Those that it compares integers with, cuts them off at or leaves out as an `ignore_index`.
   std::vector<std::int64_t> whole;
   std::vector<Sentinel> sentinels;
-  std::vector<Mask> masks;  ///< Inputs that it treats as one does masks.
-  bool scores = false;      ///< See `Scores`.
+  std::vector<Mask> masks;            ///< Inputs that it treats as one does masks.
+  std::vector<std::size_t> distinct;  ///< Inputs that say where it writes.
+  bool scores = false;                ///< See `Scores`.
 };
 
 /// Nothing where the reference cannot be run.
@@ -33,6 +34,7 @@ struct MarkNotes {
   std::set<std::int64_t> whole;
   std::set<Sentinel> sentinels;
   std::set<std::size_t> masks;
+  std::set<std::size_t> distinct;
   std::set<std::int64_t> softmaxes;  ///< Extents along which they are taken.
   /// It asks whether anything is left, or is a number, or divides by one where nothing is left.
   bool of_nothing = false;

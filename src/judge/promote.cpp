@@ -5,8 +5,10 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/_scaled_dot_product_attention_math.h>
+#include <ATen/ops/full_like.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/linspace.h>
+#include <ATen/ops/matmul.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/where.h>
@@ -22,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "judge/addends.hpp"
 #include "judge/arguments.hpp"
 #include "judge/backward.hpp"
 #include "judge/blends.hpp"
@@ -62,6 +65,7 @@ thread_local TensorSet derived;
 thread_local WholeNumbers whole_numbers;
 thread_local ScaledDifferences scaled_differences;
 thread_local Blends blends;
+thread_local Addends addends;
 
 std::optional<at::ScalarType> raised(at::ScalarType type) noexcept {
   const bool wide = target == at::kDouble;
@@ -295,6 +299,23 @@ void break_ties(c10::IValue& value, bool given) {
   value = at::where(at::isfinite(numbers), apart, numbers);
 }
 
+/// What tensor cores lose of a product of matrices in eight bits: of each 32 terms, and of the sum
+/// before, they keep some 14 bits of the largest (DeepSeek-V3 Technical Report, section 3.3.2).
+/// That is 2^-11 of what the terms come to, and grows as the root of how many such parts there are.
+std::optional<at::Tensor> size_of_eight_bits(std::string_view name,
+                                             const torch::jit::Stack& given) {
+  constexpr double part_terms = 32;
+  constexpr double lost = 0x1p8;  // 2^-11 over 32 2^-24: see Tolerance.
+  if (!inside.eight_bits || !is_one_of(name, {"mm", "bmm", "matmul", "linear"}))
+    return std::nullopt;
+  const auto& first = given[0].toTensor();
+  const auto& second = given[1].toTensor();
+  if (first.dim() < 1 || second.dim() < 1) return std::nullopt;
+  const auto factors = name == "linear" ? second.t() : second;
+  const auto parts = std::max(1.0, static_cast<double>(first.size(-1)) / part_terms);
+  return at::matmul(first.square(), factors.square()).sqrt_().mul_(lost * std::sqrt(parts));
+}
+
 /// Of the result of an operator, how large the numbers are that it is the difference of; empty for
 /// one that is no such difference.
 std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::FunctionSchema& schema,
@@ -303,10 +324,14 @@ std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::Functi
   if (inside.step == 0.0 || !argument.isTensor()) return std::nullopt;
   const auto& x = argument.toTensor();
   if (is_one_of(name, {"gelu", "mish"})) return x.abs();
+  if (name == "cosh") return at::full_like(x, few_roundings);  // One, and what float64 loses of it.
   if (auto size = size_of_activation_backward(name, schema, stack)) return size;
+  const torch::jit::Stack given(
+      stack.end() - static_cast<std::ptrdiff_t>(schema.arguments().size()), stack.end());
+  if (auto size = size_of_eight_bits(name, given)) return size;
   if (is_one_of(name, {"tanh", "expm1", "log1p", "elu", "celu", "selu", "softplus", "log_sigmoid",
                        "erf", "erfc", "sinh", "asinh", "atanh", "logit", "logaddexp", "logaddexp2",
-                       "logcumsumexp", "ndtr"})) {
+                       "logcumsumexp", "ndtr", "log_ndtr"})) {
     return at::ones_like(x);
   }
   if (is_one_of(name, {"binary_cross_entropy_with_logits", "soft_margin_loss"})) {
@@ -534,7 +559,7 @@ bool add_in_loops(std::string_view name, const c10::OperatorHandle& op, torch::j
     give(op.schema(), stack, {made->begin(), made->end()});
     return true;
   }
-  if (const auto made = product_by_loops(name, op.schema(), *stack, loops.order)) {
+  if (const auto made = addends.product(name, op.schema(), *stack, loops.order)) {
     loops.any = true;
     give(op.schema(), stack, {*made});
     return true;
@@ -684,13 +709,15 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   auto factors = follows ? Blends::meet(name, given) : std::nullopt;
   if (!size && follows && !whole) {
     size = blends.size_of(name, given, derived);
-    if (!size) size = scaled_differences.size_of(name, given);
+    if (!size) size = scaled_differences.size_of(name, given, derived);
     if (!size) size = size_of_difference(name, schema, *stack);
     if (!size) size = size_of_difference_backward(name, schema, *stack);
     if (size) size->mul_(inside.of_differences);
   }
-  for (std::size_t i = 0; follows && i < arguments.size(); ++i) {
+  auto quantised = inside.loops != nullptr ? addends.of_result(name, op, *stack) : Addends::Known();
+  for (std::size_t i = 0; (follows || inside.loops != nullptr) && i < arguments.size(); ++i) {
     if (!written(arguments[i]) || !given[i].isTensor()) continue;
+    addends.forget(given[i].toTensor());
     whole_numbers.forget(given[i].toTensor());
     scaled_differences.forget(given[i].toTensor());
     blends.forget(given[i].toTensor());
@@ -717,6 +744,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     if (whole) whole_numbers.note((*stack)[i]);
     if (terms) scaled_differences.note((*stack)[i].toTensor(), std::move(*terms));
     if (factors) blends.note(std::move(*factors), (*stack)[i].toTensor());
+    addends.note((*stack)[i], std::move(quantised));
     if (inside.marks != nullptr) inside.marks->scores.note((*stack)[i], becomes);
     if (inside.results != nullptr) note_elements((*stack)[i]);
   }
@@ -774,6 +802,7 @@ Tensors promoted(const Reference& reference, const Tensors& inputs, at::ScalarTy
     whole_numbers = WholeNumbers();
     scaled_differences = ScaledDifferences();
     blends = Blends();
+    addends = Addends();
   });
   // Autocasting would lower what was raised.
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);

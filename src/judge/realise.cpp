@@ -163,6 +163,13 @@ std::int64_t count_lost(const Tensors& reference, const Tensors& oracle) {
   return lost;
 }
 
+/// Whether inputs in eight bits may be multiplied with one another.
+bool multiplies_eight_bits(const Problem& problem) {
+  return std::ranges::count_if(problem.inputs, [](const Input& input) {
+           return input.dtype && is_floating(*input.dtype) && size_of(*input.dtype) == 1;
+         }) > 1;
+}
+
 /// Of products of matrices. One that leaves the range of its dtype is infinite, which a reference
 /// may survive (a softmax makes zero of minus infinity) where an honest kernel does not.
 double largest_of(DType dtype) {
@@ -277,6 +284,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     inside.large_wholes = perturbation;
     inside.of_differences =
         lost_in_differences(spec.dtype) * (spec.dtype == DType::float64 ? growth : 1.0);
+    inside.eight_bits = multiplies_eight_bits(problem);
     inside.seed = random::key(key, 1000);
     inside.given = &raised;
     inside.edges = &one.edges;

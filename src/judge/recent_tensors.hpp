@@ -11,16 +11,16 @@
 
 namespace ouroboros::judge {
 
-/// What is known of a few tensors that were made last, by their memory and shape. What is known may
-/// hold other tensors, which live on for no longer than the one that it is known of.
+/// What is known of a few tensors that were made last, by their place in memory and shape. What is
+/// known may hold other tensors, which live on for no longer than the one that it is known of.
 template <typename Known>
 class RecentTensors {
  public:
   void note(const at::Tensor& tensor, Known known) {
     std::erase_if(kept_, [](const Kept& one) { return one.memory.expired(); });
     if (kept_.size() == most) kept_.erase(kept_.begin());
-    kept_.push_back(
-        {tensor.storage().getWeakStorageImpl(), tensor.sizes().vec(), std::move(known)});
+    kept_.push_back({tensor.storage().getWeakStorageImpl(), tensor.storage_offset(),
+                     tensor.sizes().vec(), tensor.strides().vec(), std::move(known)});
   }
 
   /// Null where nothing is known.
@@ -29,8 +29,8 @@ class RecentTensors {
       return nullptr;
     }
     const auto& tensor = value.toTensor();
-    const auto found = std::ranges::find_if(
-        kept_, [&](const Kept& one) { return one.is_of(tensor) && tensor.sizes() == one.shape; });
+    const auto found =
+        std::ranges::find_if(kept_, [&](const Kept& one) { return one.views_as(tensor); });
     return found == kept_.end() ? nullptr : &found->known;
   }
 
@@ -46,11 +46,18 @@ class RecentTensors {
 
   struct Kept {
     c10::weak_intrusive_ptr<c10::StorageImpl> memory;
+    std::int64_t offset;
     std::vector<std::int64_t> shape;
+    std::vector<std::int64_t> strides;
     Known known;
 
     [[nodiscard]] bool is_of(const at::Tensor& tensor) const {
       return memory.lock().get() == tensor.storage().unsafeGetStorageImpl();
+    }
+
+    [[nodiscard]] bool views_as(const at::Tensor& tensor) const {
+      return is_of(tensor) && tensor.storage_offset() == offset && tensor.sizes() == shape &&
+             tensor.strides() == strides;
     }
   };
 

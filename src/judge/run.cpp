@@ -185,9 +185,9 @@ Tensors moved(const Tensors& inputs, double by, Moves moves, std::uint64_t seed)
     const auto count = out[k].numel();
     auto* values = out[k].mutable_data_ptr<double>();
     if (moves == Moves::together || moves == Moves::up) {
+      // Zeros keep their sign.
       for (std::int64_t i = 0; i < count; ++i) {
-        if (!std::isfinite(values[i])) continue;
-        values[i] += by * (moves == Moves::up ? std::fabs(values[i]) : values[i]);
+        values[i] *= moves == Moves::up && values[i] < 0.0 ? 1.0 - by : 1.0 + by;
       }
       continue;
     }
@@ -208,8 +208,11 @@ Tensors moved_by_operators(const Tensors& inputs, double by, Moves moves, std::u
   for (std::size_t k = 0; k < out.size(); ++k) {
     if (!out[k].is_floating_point() || is_mask(out[k])) continue;
     if (moves == Moves::together || moves == Moves::up) {
-      const auto sizes = moves == Moves::up ? out[k].abs() : out[k];
-      out[k].add_(at::where(at::isfinite(sizes), sizes, 0.0), by);
+      if (moves == Moves::up) {
+        out[k].mul_(out[k].sign().mul_(by).add_(1.0));
+      } else {
+        out[k].mul_(1.0 + by);
+      }
       continue;
     }
     const auto key = key_of_moves(moves, seed, k);

@@ -32,14 +32,16 @@ void ScaledDifferences::note(const at::Tensor& difference, at::Tensor terms) {
 }
 
 std::optional<at::Tensor> ScaledDifferences::size_of(std::string_view name,
-                                                     std::span<const c10::IValue> arguments) const {
+                                                     std::span<const c10::IValue> arguments,
+                                                     const TensorSet& derived) const {
   if (name != "mul") return std::nullopt;
   const auto* first = terms_.find(arguments[0]);
   const auto* second = terms_.find(arguments[1]);
   const auto& scale = first != nullptr ? arguments[1] : arguments[0];
   if ((first == nullptr) == (second == nullptr) || !scale.isTensor()) return std::nullopt;
-  const auto size = scale.toTensor().to(at::kDouble).abs().nan_to_num_(0.0, 0.0, 0.0);
-  return size.masked_fill(size.ge(least_of_masks), 0.0).mul(first != nullptr ? *first : *second);
+  auto size = scale.toTensor().to(at::kDouble).abs().nan_to_num_(0.0, 0.0, 0.0);
+  if (!derived.has(scale.toTensor())) size.masked_fill_(size.ge(least_of_masks), 0.0);
+  return size.mul(first != nullptr ? *first : *second);
 }
 
 void ScaledDifferences::forget(const at::Tensor& tensor) { terms_.forget(tensor); }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "judge/recent_tensors.hpp"
+#include "judge/tensor_set.hpp"
 
 namespace ouroboros::judge {
 
@@ -26,8 +27,10 @@ class ScaledDifferences {
   void note(const at::Tensor& difference, at::Tensor terms);
 
   /// Of such a difference times a scale: how large the scaled terms are. Empty for all others.
+  /// Large numbers of a scale that does not follow from the inputs are there to mask.
   [[nodiscard]] std::optional<at::Tensor> size_of(std::string_view name,
-                                                  std::span<const c10::IValue> arguments) const;
+                                                  std::span<const c10::IValue> arguments,
+                                                  const TensorSet& derived) const;
 
   /// Something is about to write to the tensor.
   void forget(const at::Tensor& tensor);

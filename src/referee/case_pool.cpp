@@ -103,11 +103,25 @@ std::optional<std::string> fault_of(const Problem& problem, const CasePool& pool
   return judge::validate(problem, pool.cases);
 }
 
+/// Where each index has to be another one, there are no more than may be told apart.
+AxisValues told_apart(const Problem& problem, const judge::Marks& marks, AxisValues axes) {
+  for (const auto input : marks.distinct) {
+    const auto& one = problem.inputs[input];
+    if (one.shape.size() != 1 || one.shape.front().axis == one.index_axis) continue;
+    const auto& [scale, name] = one.shape.front();
+    const auto axis = std::ranges::find(problem.axes, name, &Axis::name);
+    const auto most = axes.at(one.index_axis) / scale;
+    if (axis != problem.axes.end() && axes.at(name) > most) axes[name] = judge::legal(*axis, most);
+  }
+  return axes;
+}
+
 /// Makes a case no larger than its results may be, and draws what the reference asks of its inputs.
 void adapt(judge::CaseSpec& spec, const Problem& problem, const CasePool& pool) {
-  spec.axes = pool.growth.within(problem, std::move(spec.axes));
+  spec.axes = told_apart(problem, pool.marks, pool.growth.within(problem, std::move(spec.axes)));
   spec.sentinels = pool.marks.sentinels;
   spec.masks = pool.marks.masks;
+  spec.distinct = pool.marks.distinct;
   spec.scores = pool.marks.scores;
 }
 

@@ -13,6 +13,7 @@
 #include "judge/extents.hpp"
 #include "judge/families.hpp"
 #include "judge/judge.hpp"
+#include "judge/run.hpp"
 #include "judge/tensors.hpp"
 #include "judge_problems.hpp"
 #include "ouroboros/error.hpp"
@@ -43,7 +44,7 @@ TEST_CASE("every family is met in every dtype, and some thirty cases are enough"
       std::set<std::string> wanted(names.begin(), names.end());
       wanted.insert({"patchwork", "scattered", "again", "spread", "lone_nan", "lone_inf"});
       CHECK(seen[dtype] == wanted);
-      CHECK(count[dtype] <= 47);
+      CHECK(count[dtype] <= 51);
     }
   }
 }
@@ -54,7 +55,7 @@ TEST_CASE("every derived shape is met in every dtype", "[judge]") {
       {{"rows", 0}, {"cols", 3}},     {{"rows", 1}, {"cols", 1}},    {{"rows", 64}, {"cols", 256}},
       {{"rows", 5}, {"cols", 1025}},  {{"rows", 97}, {"cols", 3}},   {{"rows", 17}, {"cols", 2504}},
       {{"rows", 17}, {"cols", 1000}}, {{"rows", 65}, {"cols", 257}}, {{"rows", 129}, {"cols", 31}},
-      {{"rows", 2}, {"cols", 4097}},
+      {{"rows", 2}, {"cols", 4097}},  {{"rows", 65}, {"cols", 1}},
   };
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     std::map<DType, std::set<AxisValues>> seen;
@@ -67,7 +68,7 @@ TEST_CASE("every derived shape is met in every dtype", "[judge]") {
       CHECK(std::ranges::includes(seen[dtype], wanted));
       CHECK(seen[dtype].size() <= wanted.size() + 12);
       CHECK(std::ranges::any_of(seen[dtype], [](const AxisValues& axes) {
-        return axes.at("rows") == 4097 && axes.at("cols") <= 4;
+        return axes.at("rows") >= 4097 && axes.at("cols") > 1 && axes.at("cols") < 6;
       }));
       CHECK(std::ranges::any_of(seen[dtype], [](const AxisValues& axes) {
         return axes.at("rows") == axes.at("cols") && axes.at("rows") > 1;
@@ -443,7 +444,8 @@ TEST_CASE("rows are padded at one end, in between, and at both", "[judge]") {
   for (std::int64_t row = 0; row < 512; ++row) {
     const auto* v = into.const_data_ptr<float>() + 200 * row;
     const auto [least, most] = std::minmax_element(v, v + 200);
-    if (*least >= 0 || (*least >= -1 && *most <= 1)) continue;  // None below zero, or within one.
+    // None below zero, none above, or within one.
+    if (*least >= 0 || *most <= 0 || (*least >= -1 && *most <= 1)) continue;
     const bool first = v[0] == v[1];
     if (v[0] == v[199]) {
       ++at_both;
@@ -859,6 +861,67 @@ TEST_CASE("lengths reach the whole extent, and padding stands among indices", "[
     const auto ends = none.select(1, 8).logical_and(none.logical_not().select(1, 0));
     CHECK(ends.sum().item<int>() > 40);
     CHECK(drawn(2, family, 1).ne(-100).any().item<bool>());
+  }
+}
+
+TEST_CASE("zeros of both signs are drawn, also as the largest of a row, and keep theirs",
+          "[judge]") {
+  const auto problem = softmax_problem();
+  const judge::CaseSpec spec{0, DType::float32, {{"rows", 64}, {"cols", 50}}, "uniform", 4};
+  const auto x = judge::empty({64, 50}, at::kFloat);
+  judge::draw_input(problem, spec, 0, 0, x);
+  const auto zero = x.eq(0);
+  const auto negative = x.signbit();
+  CHECK(zero.logical_and(negative).sum().item<int>() > 50);
+  CHECK(zero.logical_and(negative.logical_not()).sum().item<int>() > 50);
+  const auto below = x.le(0).all(-1).logical_and(zero.logical_and(negative).any(-1));
+  CHECK(below.any().item<bool>());
+  for (const auto moves :
+       {judge::Moves::together, judge::Moves::up, judge::Moves::by_place, judge::Moves::by_value}) {
+    CHECK(judge::moved({x}, 0x1p-20, moves, 1).front().signbit().equal(negative));
+    CHECK(judge::moved_by_operators({x}, 0x1p-20, moves, 1).front().signbit().equal(negative));
+  }
+}
+
+TEST_CASE("what is not a number has every pattern, and is most of some rows", "[judge]") {
+  const auto problem = softmax_problem();
+  const judge::CaseSpec spec{0, DType::float32, {{"rows", 64}, {"cols", 50}}, "nan", 4};
+  const auto x = judge::empty({64, 50}, at::kFloat);
+  judge::draw_input(problem, spec, 0, 0, x);
+  const auto nan = x.isnan();
+  const auto bits = x.view(at::kInt).masked_select(nan);
+  std::set<std::uint32_t> seen;
+  for (std::int64_t i = 0; i < bits.numel(); ++i) {
+    seen.insert(static_cast<std::uint32_t>(bits[i].item<std::int32_t>()));
+  }
+  CHECK(seen == std::set<std::uint32_t>{0x7fc00000U, 0xffc00000U, 0x7fffffffU, 0xffffffffU});
+  const auto count = nan.sum(-1);
+  CHECK(count.gt(25).any().item<bool>());
+  CHECK(count.eq(1).any().item<bool>());
+  CHECK(count.eq(0).sum().item<int>() == 32);
+}
+
+TEST_CASE("some lengths end with a block of any size", "[judge]") {
+  auto problem = softmax_problem();
+  Input lengths;
+  lengths.name = "lengths";
+  lengths.shape = {{1, "rows"}};
+  lengths.dtype = DType::int32;
+  lengths.values = Values::length;
+  lengths.index_axis = "cols";
+  problem.inputs.push_back(lengths);
+  for (const int extent : {7, 16, 1000, 1024, 4097}) {
+    INFO(extent);
+    const judge::CaseSpec spec{
+        0, DType::float32, {{"rows", 400}, {"cols", extent}}, "patchwork", 4};
+    const auto into = judge::empty({400}, at::kInt);
+    judge::draw_input(problem, spec, 1, 0, into);
+    CHECK((into.min().item<int>() >= 0 && into.max().item<int>() <= extent));
+    for (int block = 16; block <= extent; block *= 2) {
+      // By chance one of that many.
+      const auto whole = into.gt(0).logical_and(into.remainder(block).eq(0));
+      CHECK(whole.sum().item<int>() > 400 / block + 5);
+    }
   }
 }
 

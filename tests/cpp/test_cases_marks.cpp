@@ -3,6 +3,9 @@
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/exp.h>
+#include <ATen/ops/index_add.h>
+#include <ATen/ops/index_copy.h>
+#include <ATen/ops/index_put.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/rsub.h>
@@ -442,5 +445,40 @@ TEST_CASE("numbers that become scores are smaller in families of large ones", "[
   CHECK(largest("bytes", true) == 63);
   for (const auto* family : {"x64", "equal", "tiny"}) {
     CHECK(largest(family, true) == largest(family, false));
+  }
+}
+
+TEST_CASE("no two writers are drawn where the last one is the answer", "[judge]") {
+  const auto problem_of_writes = [](Reference reference) {
+    auto problem = of_classes(std::move(reference));
+    problem.inputs[0].shape = {{1, "classes"}, {4, ""}};
+    Input rows = problem.inputs[0];
+    rows.name = "rows";
+    rows.shape = {{1, "rows"}, {4, ""}};
+    problem.inputs.push_back(rows);
+    return problem;
+  };
+  const auto copied = problem_of_writes(
+      [](const Tensors& in) { return Tensors{in[0].index_copy(0, in[1], in[2])}; });
+  const auto put = problem_of_writes([](const Tensors& in) {
+    return Tensors{in[0].clone().index_put_({in[1].to(at::kLong)}, in[2])};
+  });
+  const auto added = problem_of_writes(
+      [](const Tensors& in) { return Tensors{in[0].index_add(0, in[1], in[2])}; });
+  CHECK(marks_of(copied, DType::float32).distinct == std::vector<std::size_t>{1});
+  CHECK(marks_of(put, DType::float32).distinct == std::vector<std::size_t>{1});
+  CHECK(marks_of(added, DType::float32).distinct.empty());
+  for (const auto& family : judge::families(copied, DType::float32)) {
+    INFO(family);
+    for (const std::int64_t rows : {40, 64, 100}) {
+      judge::CaseSpec spec{0, DType::float32, {{"rows", rows}, {"classes", 64}}, family, 4};
+      spec.distinct = {1};
+      const auto index = judge::empty({rows}, at::kLong);
+      judge::draw_input(copied, spec, 1, 0, index);
+      CHECK((index.min().item<int>() >= 0 && index.max().item<int>() < 64));
+      const auto sorted = std::get<0>(index.sort());
+      const bool repeats = sorted.slice(0, 1).eq(sorted.slice(0, 0, -1)).any().item<bool>();
+      CHECK(repeats == (rows > 64));
+    }
   }
 }

@@ -72,6 +72,20 @@ TEST_CASE("whoever moves numbers keeps all their bits", "[judge]") {
         }) > 20);
 }
 
+TEST_CASE("numbers below the normal range are copied on a GPU too", "[judge]") {
+  const auto relu = problem_of([](const Tensors& in) { return Tensors{in[0].clamp_min(0.0)}; });
+  const auto cases = pool_of(relu, {DType::float32});
+  const auto failed = [&](double below) {
+    return std::ranges::count_if(cases, [&](const judge::Case& one) {
+      const auto made = one.inputs[0].clamp_min(0.0);
+      const auto flushed = made.masked_fill(made.lt(below), 0.0);
+      return judge::compare(relu, one, {flushed}, judge::Arithmetic::gpu).status == "failed";
+    });
+  };
+  CHECK(failed(0.0) == 0);
+  CHECK(failed(0x1p-126) > 0);
+}
+
 TEST_CASE("16 bits are copied as exactly as 32", "[judge]") {
   const auto transpose = problem_of([](const Tensors& in) { return Tensors{turned(in[0])}; });
   CHECK(refused(transpose, transpose.reference, DType::float16) == 0);

@@ -7,6 +7,7 @@
 #include <ATen/ops/cdist.h>
 #include <ATen/ops/conv1d.h>
 #include <ATen/ops/cos.h>
+#include <ATen/ops/cosh.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/erf.h>
 #include <ATen/ops/erfc.h>
@@ -19,6 +20,8 @@
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/lerp.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/log.h>
+#include <ATen/ops/log1p.h>
 #include <ATen/ops/native_batch_norm_backward.h>
 #include <ATen/ops/native_group_norm_backward.h>
 #include <ATen/ops/native_layer_norm_backward.h>
@@ -28,6 +31,7 @@
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/sin.h>
+#include <ATen/ops/sinh.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/special_erf.h>
 #include <ATen/ops/special_ndtr.h>
@@ -258,13 +262,17 @@ TEST_CASE("a zero point may be taken away after it is scaled", "[judge]") {
     problem.inputs[i].name = i == 1 ? "q" : "zero";
     problem.inputs[i].dtype = DType::uint8;
   }
-  const auto one = case_of(problem, 32, 256, "normal", 3);
-  const auto& scale = one.inputs[0];
-  const auto q = one.inputs[1].to(at::kFloat);
-  const auto zero = one.inputs[2].to(at::kFloat);
-  CHECK(status_of(problem, one, q * scale - zero * scale) == "passed");
-  CHECK(status_of(problem, one, (q - zero) * scale * (1 + 3e-5F)) == "failed");
-  CHECK(status_of(problem, one, (q - zero + 1e-3F) * scale) == "failed");
+  for (const auto* family : {"normal", "large_mean"}) {  // Of which scales are in the thousands.
+    INFO(family);
+    const auto one = case_of(problem, 32, 256, family, 3);
+    const auto& scale = one.inputs[0];
+    const auto q = one.inputs[1].to(at::kFloat);
+    const auto zero = one.inputs[2].to(at::kFloat);
+    CHECK(status_of(problem, one, q * scale - zero * scale) == "passed");
+    CHECK(status_of(problem, one, (q - zero + 1e-3F) * scale) == "failed");
+    if (std::string(family) != "normal") continue;  // Large ones hardly differ.
+    CHECK(status_of(problem, one, (q - zero) * scale * (1 + 3e-5F)) == "failed");
+  }
 }
 
 TEST_CASE("distances are true where points are near", "[judge]") {
@@ -517,5 +525,21 @@ TEST_CASE("a loss of logits may be made of log(1 + exp(-|x|))", "[judge]") {
       CHECK(judge::compare(problem, one, {more}).status == "failed");
     }
     CHECK((small || reduction == at::Reduction::Sum));  // Of which thousands are not so small.
+  }
+}
+
+TEST_CASE("logarithms of what is hardly above one may be written otherwise", "[judge]") {
+  const auto problem =
+      problem_of([](const Tensors& in) { return Tensors{at::log(at::cosh(in[0]))}; });
+  for (const auto* family : {"normal", "tiny", "spike"}) {
+    INFO(family);
+    const auto one = case_of(problem, 31, 100, family, 3);
+    const auto size = one.inputs[0].abs();
+    const auto half = at::sinh(size * 0.5F);
+    const auto exact = at::where(size.gt(40), size - std::log(2.0F), at::log1p(2 * half * half));
+    CHECK(status_of(problem, one, exact) == "passed");
+    CHECK(status_of(problem, one, size + at::log1p(at::exp(-2 * size)) - std::log(2.0F)) ==
+          "passed");
+    CHECK(status_of(problem, one, exact * 1.25F + 1e-5F) == "failed");
   }
 }

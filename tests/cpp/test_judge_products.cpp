@@ -152,3 +152,87 @@ TEST_CASE("scores that float32 cannot tell apart may be taken for equal", "[judg
     CHECK(judge::compare(problem, one, {made * 2.0F}).status == "failed");
   }
 }
+
+TEST_CASE("a product with dequantised weights may be taken apart", "[judge]") {
+  // (sum x q - z sum x) s, as kernels have it that keep the weights as they are: by a plain loop.
+  auto problem = ouroboros_test::problem_of([](const Tensors& in) {
+    const auto like = in[0].scalar_type();
+    const auto weights = (in[1].to(like) - in[2].to(like).unsqueeze(1)) * in[3].unsqueeze(1);
+    return Tensors{at::matmul(in[0], weights.t())};
+  });
+  problem.axes.push_back(Axis{"n"});
+  const auto input = [](const std::string& name, std::vector<Dim> shape) {
+    Input made;
+    made.name = name;
+    made.shape = std::move(shape);
+    return made;
+  };
+  for (const auto* name : {"q", "z", "s"}) {
+    auto made = input(name, {{1, "n"}});
+    if (made.name == "q") made.shape.push_back({1, "cols"});
+    if (made.name == "s") {
+      made.values = Values::positive;
+    } else {
+      made.dtype = DType::int8;
+    }
+    problem.inputs.push_back(made);
+  }
+  const auto taken_apart = [](const Tensors& in) {
+    const auto q = in[1].to(at::kFloat);
+    auto sums = at::zeros({in[0].size(0), q.size(0)});
+    auto sum = at::zeros({in[0].size(0), 1});
+    for (std::int64_t i = 0; i < q.size(1); ++i) {
+      const auto x = in[0].narrow(1, i, 1);
+      sums.addcmul_(x, q.select(1, i).unsqueeze(0));
+      sum.add_(x);
+    }
+    return (sums - sum * in[2].to(at::kFloat)) * in[3];
+  };
+  for (const auto* family : {"normal", "common_mean", "large_mean", "sorted"}) {
+    for (std::uint64_t seed = 1; seed < 4; ++seed) {
+      INFO(family << ", seed " << seed);
+      const judge::CaseSpec spec{
+          0, DType::float32, {{"rows", 9}, {"cols", 1500}, {"n", 33}}, family, seed};
+      const auto one = judge::realise(problem, spec);
+      const auto made = taken_apart(one.inputs);
+      CHECK(judge::compare(problem, one, {made}).status == "passed");
+      if (std::string(family) == "normal") {
+        CHECK(judge::compare(problem, one, {made * 1.001F}).status == "failed");
+      }
+    }
+  }
+}
+
+TEST_CASE("products of eight bits may be added up with fourteen", "[judge]") {
+  auto problem = ouroboros_test::problem_of([](const Tensors& in) {
+    return Tensors{at::matmul(in[0].to(at::kFloat), in[1].to(at::kFloat).t())};
+  });
+  problem.axes.push_back(Axis{"n"});
+  problem.inputs.push_back(problem.inputs[0]);
+  problem.inputs[1].name = "y";
+  problem.inputs[1].shape[0] = {1, "n"};
+  for (auto& input : problem.inputs) input.dtype = DType::float8_e4m3fn;
+  // As tensor cores do: of 32 terms, and the sum before, what 14 bits of the largest hold.
+  const auto added_up = [](const Tensors& in, double bits) {
+    const auto x = in[0].to(at::kDouble);
+    const auto y = in[1].to(at::kDouble);
+    auto sum = at::zeros({x.size(0), y.size(0), 1}, at::kDouble);
+    for (std::int64_t first = 0; first < x.size(1); first += 32) {
+      const auto last = std::min(first + 32, x.size(1));
+      const auto terms = at::cat(
+          {sum, x.slice(1, first, last).unsqueeze(1) * y.slice(1, first, last).unsqueeze(0)}, -1);
+      const auto step =
+          at::exp2(terms.abs().amax(-1, true).clamp_min(1e-30).log2().floor() - (bits - 1));
+      sum = (terms / step).trunc().sum(-1, true) * step;
+    }
+    return sum.squeeze(-1).to(at::kFloat);
+  };
+  for (const std::int64_t cols : {32, 1000}) {
+    INFO(cols);
+    const judge::CaseSpec spec{
+        0, DType::float32, {{"rows", 33}, {"cols", cols}, {"n", 40}}, "normal", 3};
+    const auto one = judge::realise(problem, spec);
+    CHECK(judge::compare(problem, one, {added_up(one.inputs, 14)}).status == "passed");
+    CHECK(judge::compare(problem, one, {added_up(one.inputs, 8)}).status == "failed");
+  }
+}

@@ -444,8 +444,8 @@ TEST_CASE("a group shares its cases, whose reference runs once for all") {
   CHECK(alone.status == Status::ok);
   CHECK(second.status == Status::incorrect);
   CHECK(drawn > 100);
-  // One run gives the entry points' prototypes, and six cases are at the numbers of its source.
-  CHECK(second.correctness.cases_total == alone.correctness.cases_total + 6);
+  // One run gives the entry points' prototypes, and twelve cases are at the numbers of its source.
+  CHECK(second.correctness.cases_total == alone.correctness.cases_total + 12);
   const int own = runs - drawn - 1;
   CHECK(own > 0);
   CHECK(own < drawn / 2);

@@ -1,0 +1,31 @@
+#include <ATen/ops/sin.h>
+
+#include "catch.hpp"
+#include "judge/judge.hpp"
+#include "judge_problems.hpp"
+
+using namespace ouroboros;
+
+TEST_CASE("results may not be rounded where much is allowed", "[judge]") {
+  // Large phases: what a rounding of the inputs does to a sine is more than half precision loses.
+  const auto problem = ouroboros_test::problem_of(
+      [](const Tensors& in) { return Tensors{at::sin(in[0] * 1.2345e3F)}; });
+  const auto judged = [&](const char* family, const at::ScalarType type) {
+    const judge::CaseSpec spec{0, DType::float32, {{"rows", 32}, {"cols", 100}}, family, 5};
+    const auto one = judge::realise(problem, spec);
+    const auto made = at::sin(one.inputs[0] * 1.2345e3F);
+    return judge::compare(problem, one, {made.to(type).to(at::kFloat)});
+  };
+  CHECK(judged("normal", at::kFloat).status == "passed");
+  const auto rounded = judged("normal", at::kHalf);
+  CHECK(rounded.status == "failed");
+  CHECK_THAT(rounded.message, ContainsSubstring("have 12 bits or fewer"));
+}
+
+TEST_CASE("results that are short in the reference too may be so", "[judge]") {
+  const auto problem = ouroboros_test::problem_of(
+      [](const Tensors& in) { return Tensors{(in[0] * 16.0F).round() / 16.0F}; });
+  const judge::CaseSpec spec{0, DType::float32, {{"rows", 32}, {"cols", 100}}, "normal", 5};
+  const auto one = judge::realise(problem, spec);
+  CHECK(judge::compare(problem, one, problem.reference(one.inputs)).status == "passed");
+}

@@ -210,7 +210,8 @@ std::vector<std::int64_t> extents_at(const Landmarks& landmarks, std::int64_t mo
   std::set<std::int64_t> paths(landmarks.equal.begin(), landmarks.equal.end());
   for (const auto one : landmarks.ordered) {
     const auto next = compared.upper_bound(one);
-    paths.insert(inside(one + 1, next == compared.end() ? 2 * one : *next, key));
+    const auto end = next == compared.end() ? 2 * one : *next;
+    paths.insert(inside(one + 1, std::min(end, most + 1), key));
   }
   std::set<std::int64_t> edges;
   for (const auto one : compared) edges.insert({one - 1, one, one + 1});

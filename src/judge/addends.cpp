@@ -3,6 +3,8 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "judge/arguments.hpp"
@@ -22,7 +24,8 @@ bool keeps_numbers(std::string_view name) {
 bool adds_two(std::string_view name) { return is_one_of(name, {"add", "sub", "rsub"}); }
 
 c10::IValue zeros_for(const c10::IValue& value) {
-  return value.isTensor() ? c10::IValue(at::zeros_like(value.toTensor())) : c10::IValue(0.0);
+  if (value.isTensor()) return at::zeros_like(value.toTensor());
+  return value.isInt() ? c10::IValue(0) : c10::IValue(0.0);
 }
 
 /// What an operator makes of `arguments`.
@@ -46,13 +49,12 @@ Addends::Known Addends::of_result(std::string_view name, const c10::OperatorHand
   if ((!adds && !keeps_numbers(name)) || schema.is_mutable()) return {};
   const torch::jit::Stack given(
       stack.end() - static_cast<std::ptrdiff_t>(schema.arguments().size()), stack.end());
+  const auto numbers = std::span(given).first(adds || name == "mul" ? 2 : 1);
   Known known;
-  for (std::size_t i = 0; i < 2 && i < given.size(); ++i) {
-    known.quantised =
-        known.quantised || ((i == 0 || adds || name == "mul") && is_quantised(given[i]));
-  }
+  known.quantised =
+      std::ranges::any_of(numbers, [this](const auto& one) { return is_quantised(one); });
   if (!known.quantised) return {};
-  for (std::size_t i = 0; i < 2 && i < given.size(); ++i) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
     auto arguments = given;
     if (adds) {
       arguments[1 - i] = zeros_for(given[1 - i]);

@@ -304,14 +304,17 @@ void break_ties(c10::IValue& value, bool given) {
 /// together that may be 2^-9 of what the terms come to, and grows as the root of how many such
 /// parts there are.
 std::optional<at::Tensor> size_of_eight_bits(std::string_view name,
-                                             const torch::jit::Stack& given) {
+                                             std::span<const c10::IValue> given) {
   constexpr double part_terms = 32;
   constexpr double lost = 0x1p10;  // 2^-9 over 32 2^-24: see Tolerance.
-  if (!inside.eight_bits || !is_one_of(name, {"mm", "bmm", "matmul", "linear"}))
+  if (!inside.eight_bits || !is_one_of(name, {"mm", "bmm", "matmul", "linear"})) {
     return std::nullopt;
+  }
   const auto& first = given[0].toTensor();
   const auto& second = given[1].toTensor();
-  if (first.dim() < 1 || second.dim() < 1) return std::nullopt;
+  if (first.scalar_type() != at::kDouble || first.dim() < 1 || second.dim() < 1) {
+    return std::nullopt;
+  }
   const auto factors = name == "linear" ? second.t() : second;
   const auto parts = std::max(1.0, static_cast<double>(first.size(-1)) / part_terms);
   return at::matmul(first.square(), factors.square()).sqrt_().mul_(lost * std::sqrt(parts));
@@ -327,8 +330,7 @@ std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::Functi
   if (is_one_of(name, {"gelu", "mish"})) return x.abs();
   if (name == "cosh") return at::full_like(x, few_roundings);  // One, and what float64 loses of it.
   if (auto size = size_of_activation_backward(name, schema, stack)) return size;
-  const torch::jit::Stack given(
-      stack.end() - static_cast<std::ptrdiff_t>(schema.arguments().size()), stack.end());
+  const auto given = std::span(stack).last(schema.arguments().size());
   if (auto size = size_of_eight_bits(name, given)) return size;
   if (is_one_of(name, {"tanh", "expm1", "log1p", "elu", "celu", "selu", "softplus", "log_sigmoid",
                        "erf", "erfc", "sinh", "asinh", "atanh", "logit", "logaddexp", "logaddexp2",

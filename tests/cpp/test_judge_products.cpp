@@ -236,3 +236,21 @@ TEST_CASE("products of eight bits may be added up with fourteen", "[judge]") {
     CHECK(judge::compare(problem, one, {added_up(one.inputs, 8)}).status == "failed");
   }
 }
+
+TEST_CASE("whole numbers may be multiplied beside eight bits", "[judge]") {
+  auto problem = ouroboros_test::problem_of([](const Tensors& in) {
+    const auto whole = in[2].to(at::kInt);
+    return Tensors{at::matmul(in[0].to(at::kFloat), in[1].to(at::kFloat).t()),
+                   at::matmul(whole, whole.t())};
+  });
+  problem.outputs = {"eight", "whole"};
+  problem.inputs.resize(3, problem.inputs[0]);
+  for (std::size_t i = 0; i < 3; ++i) {
+    problem.inputs[i].name = "x" + std::to_string(i);
+    problem.inputs[i].dtype = i == 2 ? DType::int8 : DType::float8_e4m3fn;
+  }
+  const judge::CaseSpec spec{0, DType::float32, {{"rows", 40}, {"cols", 64}}, "normal", 3};
+  const auto one = judge::realise(problem, spec);
+  CHECK(judge::compare(problem, one, one.reference).status == "passed");
+  CHECK(judge::compare(problem, one, {one.reference[0], one.reference[1] + 1}).status == "failed");
+}

@@ -10,6 +10,7 @@
 #include "judge/landmarks.hpp"
 #include "judge/marks.hpp"
 #include "judge/run.hpp"
+#include "judge/tensors.hpp"
 #include "referee/stages.hpp"
 
 namespace ouroboros::referee {
@@ -110,8 +111,9 @@ AxisValues told_apart(const Problem& problem, const judge::Marks& marks, AxisVal
     if (one.shape.size() != 1 || one.shape.front().axis == one.index_axis) continue;
     const auto& [scale, name] = one.shape.front();
     const auto axis = std::ranges::find(problem.axes, name, &Axis::name);
-    const auto most = axes.at(one.index_axis) / scale;
-    if (axis != problem.axes.end() && axes.at(name) > most) axes[name] = judge::legal(*axis, most);
+    if (axis == problem.axes.end() || axis->fixed) continue;
+    const auto most = judge::value_of(one.index_axis, problem, axes) / scale;
+    if (axes.at(name) > most) axes[name] = judge::legal(*axis, most);
   }
   return axes;
 }

@@ -482,3 +482,24 @@ TEST_CASE("no two writers are drawn where the last one is the answer", "[judge]"
     }
   }
 }
+
+TEST_CASE("there are no more writers than places, be their number fixed or not", "[judge]") {
+  for (const bool fixed : {false, true}) {
+    INFO(fixed);
+    auto problem =
+        of_classes([](const Tensors& in) { return Tensors{in[0].index_copy(0, in[1], in[2])}; });
+    problem.inputs[0].shape = {{1, "classes"}, {4, ""}};
+    problem.inputs.push_back(problem.inputs[0]);
+    problem.inputs[2].name = "rows_of";
+    problem.inputs[2].shape[0] = {1, "rows"};
+    if (fixed) problem.axes[1].fixed = 40;
+    problem.timed = {{{"rows", 30}}};
+    if (!fixed) problem.timed[0]["classes"] = 40;
+    const auto pool = referee::draw_cases(problem, {DType::float32}, 3, {});
+    REQUIRE_FALSE(pool.fault.has_value());
+    for (const auto& one : pool.cases) {
+      const auto sorted = std::get<0>(one.inputs[1].sort());
+      CHECK(sorted.slice(0, 1).ne(sorted.slice(0, 0, -1)).all().item<bool>());
+    }
+  }
+}

@@ -1,7 +1,7 @@
 // Attack: coarse_in_between
 //
-// Tries: rounds results to 11 bits in rows of a length that only mixtures of all families used to
-//   have, whose ill-conditioned rows make room for it.
+// Tries: rounds results to 11 bits in rows of a length that by many seeds only mixtures of all
+//   families used to have, whose ill-conditioned rows make room for it.
 // Threats: S14
 // Answer: Shapes at the numbers of the candidate's own source are met with ordinary rows alone, too.
 

@@ -8,6 +8,8 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "catch.hpp"
 #include "judge/extents.hpp"
@@ -25,9 +27,20 @@ namespace {
 
 const std::vector<DType> floats = {DType::float32, DType::float64, DType::float16};
 
+/// Lengths along the columns.
+Input lengths_of(std::vector<Dim> shape) {
+  Input lengths;
+  lengths.name = "lengths";
+  lengths.shape = std::move(shape);
+  lengths.dtype = DType::int32;
+  lengths.values = Values::length;
+  lengths.index_axis = "cols";
+  return lengths;
+}
+
 }  // namespace
 
-TEST_CASE("every family is met in every dtype, and some thirty cases are enough", "[judge]") {
+TEST_CASE("every family is met in every dtype, and some fifty cases are enough", "[judge]") {
   auto problem = softmax_problem();
   problem.policies.nan_meaningful = true;
   problem.policies.inf_meaningful = true;
@@ -829,12 +842,7 @@ TEST_CASE("what lies beyond all others is still a number", "[judge]") {
 
 TEST_CASE("lengths reach the whole extent, and padding stands among indices", "[judge]") {
   auto problem = softmax_problem();
-  Input lengths;
-  lengths.name = "lengths";
-  lengths.shape = {{1, "rows"}, {1, "cols"}};
-  lengths.dtype = DType::int32;
-  lengths.values = Values::length;
-  lengths.index_axis = "cols";
+  const auto lengths = lengths_of({{1, "rows"}, {1, "cols"}});
   Input targets = lengths;
   targets.name = "targets";
   targets.values = Values::index;
@@ -903,13 +911,7 @@ TEST_CASE("what is not a number has every pattern, and is most of some rows", "[
 
 TEST_CASE("some lengths end with a block of any size", "[judge]") {
   auto problem = softmax_problem();
-  Input lengths;
-  lengths.name = "lengths";
-  lengths.shape = {{1, "rows"}};
-  lengths.dtype = DType::int32;
-  lengths.values = Values::length;
-  lengths.index_axis = "cols";
-  problem.inputs.push_back(lengths);
+  problem.inputs.push_back(lengths_of({{1, "rows"}}));
   for (const int extent : {7, 16, 1000, 1024, 4097}) {
     INFO(extent);
     const judge::CaseSpec spec{

@@ -12,6 +12,8 @@ export VENV
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 # One name for the compiler in every build: ccache tells `c++` from `g++`.
 export CXX
+# And one name for a source in every build tree, whatever checkout it is in.
+export CCACHE_BASEDIR := $(CURDIR)
 # The environment's tools last: the system's CMake and Ninja are preferred where they are new enough.
 export PATH := $(PATH):$(abspath $(VENV))/bin
 

@@ -26,10 +26,6 @@
 namespace ouroboros::bindings {
 namespace {
 
-std::vector<std::filesystem::path> paths(const std::vector<std::string>& texts) {
-  return {texts.begin(), texts.end()};
-}
-
 std::shared_ptr<Tracer> make_tracer(const std::vector<std::string>& command,
                                     const std::vector<std::string>& readable,
                                     const std::map<std::string, std::string>& environment,
@@ -38,7 +34,7 @@ std::shared_ptr<Tracer> make_tracer(const std::vector<std::string>& command,
   TracerOptions options;
   options.gpu = gpu;
   options.command = command;
-  options.readable = paths(readable);
+  options.readable.assign(readable.begin(), readable.end());
   for (const auto& [name, value] : environment) {
     options.environment.push_back(name + "=" + value);
   }

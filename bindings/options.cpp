@@ -98,10 +98,6 @@ std::vector<std::string> texts(const std::vector<std::filesystem::path>& paths) 
   return {paths.begin(), paths.end()};
 }
 
-std::vector<std::filesystem::path> paths(const std::vector<std::string>& texts) {
-  return {texts.begin(), texts.end()};
-}
-
 void bind_device_options(py::module_& module) {
   py::class_<DeviceOptions>(module, "DeviceOptions",
                             "Where GPU candidates are compiled for and run.")
@@ -118,7 +114,7 @@ void bind_device_options(py::module_& module) {
       .def_property(
           "libraries", [](const DeviceOptions& o) { return texts(o.libraries); },
           [](DeviceOptions& o, const std::vector<std::string>& folders) {
-            o.libraries = paths(folders);
+            o.libraries.assign(folders.begin(), folders.end());
           },
           "Folders to look for NVRTC in first.");
 }

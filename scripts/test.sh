@@ -41,7 +41,7 @@ build_cpp() {
   "$cmake" --build --preset ci
 }
 # The tests that compile CUDA find NVRTC in the environment.
-ctest_cpp() { VIRTUAL_ENV=$venv "$ctest" --preset ci --no-tests=error; }
+ctest_cpp() { VIRTUAL_ENV=$venv "$ctest" --preset ci --no-tests=error -j "$(nproc)"; }
 
 # The install tree is moved before it is used: nothing in it may know where it was made.
 consumer() {

@@ -13,7 +13,7 @@ namespace {
 using text::printable;
 
 constexpr std::size_t most_failed_cases = 5;
-constexpr std::size_t most_log_lines = 6;
+constexpr std::size_t most_error_lines = 6;
 
 /// Lines of a text, with an indent for each.
 class Lines {
@@ -50,7 +50,7 @@ void explain_compilation(const Verdict& verdict, Lines& lines) {
     return;
   }
   lines.add(1, "did not compile ({})", printable(record.compiler));
-  for (const std::string& line : text::error_lines(record.log, most_log_lines)) {
+  for (const std::string& line : text::error_lines(record.log, most_error_lines)) {
     lines.add(2, "{}", line);
   }
 }

@@ -68,13 +68,18 @@ TEST_CASE("numbers move the same by operators, and equal ones alike where their 
                           awkward(7, {501}).neg()};
   using judge::Moves;
   for (const auto moves : {Moves::together, Moves::by_place, Moves::by_value}) {
-    const auto loops = judge::moved(inputs, 0x1p-18, moves, 5);
-    const auto operators = judge::moved_by_operators(inputs, 0x1p-18, moves, 5);
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-      CHECK(judge::same_bits(loops[k], operators[k]));
-      CHECK_FALSE(judge::same_bits(loops[k], inputs[k].to(at::kDouble)));
+    for (const double by : {0x1p-18, -0x1p-18}) {
+      const auto loops = judge::moved(inputs, by, moves, 5);
+      const auto operators = judge::moved_by_operators(inputs, by, moves, 5);
+      for (std::size_t k = 0; k < inputs.size(); ++k) {
+        CHECK(judge::same_bits(loops[k], operators[k]));
+        CHECK_FALSE(judge::same_bits(loops[k], inputs[k].to(at::kDouble)));
+      }
     }
   }
+  const auto there = judge::moved({normal(3, {1000})}, 0x1p-18, Moves::by_place, 5).front();
+  const auto back = judge::moved({normal(3, {1000})}, -0x1p-18, Moves::by_place, 5).front();
+  CHECK(((there > normal(3, {1000})) != (back > normal(3, {1000}))).all().item().toBool());
   const auto x = normal(3, {1000});
   const auto alike = judge::moved({x, x.flip(0), -x}, 0x1p-18, Moves::by_value, 5);
   CHECK(judge::same_bits(alike[0], alike[1].flip(0)));

@@ -21,6 +21,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <vector>
 
 #include "catch.hpp"
 #include "judge/judge.hpp"
@@ -34,21 +35,39 @@ namespace {
 
 using Candidate = std::function<Tensors(const Tensors&)>;
 
-/// How many cases of some seeds refuse a candidate.
-int refused(const Problem& problem, const Candidate& candidate) {
-  int count = 0;
-  for (const std::uint64_t seed : {1, 2, 3}) {
-    for (const auto& spec : judge::derive_cases(problem, problem.dtypes, seed)) {
-      const auto one = judge::realise(problem, spec);
-      CAPTURE(spec.family);
-      REQUIRE(judge::compare(problem, one, one.reference).status == "passed");
-      const auto result = judge::compare(problem, one, candidate(one.inputs));
-      if (result.status == "passed") continue;
-      UNSCOPED_INFO(result.message);
-      ++count;
+/// The cases of some seeds, which take longer to draw than a candidate to be judged.
+class Drawn {
+ public:
+  explicit Drawn(const Problem& problem) : problem_(problem) {
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      for (const auto& spec : judge::derive_cases(problem, problem.dtypes, seed)) {
+        cases_.push_back(judge::realise(problem, spec));
+        const auto& one = cases_.back();
+        CAPTURE(spec.family);
+        REQUIRE(judge::compare(problem, one, one.reference).status == "passed");
+      }
     }
   }
-  return count;
+
+  /// How many of them refuse a candidate.
+  int refused(const Candidate& candidate) const {
+    int count = 0;
+    for (const auto& one : cases_) {
+      const auto result = judge::compare(problem_, one, candidate(one.inputs));
+      if (result.status == "passed") continue;
+      UNSCOPED_INFO(one.spec.family << ": " << result.message);
+      ++count;
+    }
+    return count;
+  }
+
+ private:
+  Problem problem_;
+  std::vector<judge::Case> cases_;
+};
+
+int refused(const Problem& problem, const Candidate& candidate) {
+  return Drawn(problem).refused(candidate);
 }
 
 at::Tensor row_scale(const at::Tensor& x) {
@@ -67,20 +86,20 @@ Problem quantise() {
 }  // namespace
 
 TEST_CASE("a rounding may fall either way where the call is close, and nowhere else", "[judge]") {
-  const auto problem = quantise();
-  CHECK(refused(problem, [](const Tensors& in) {
-          const auto scale = row_scale(in[0]);
-          return Tensors{at::round(in[0] * scale.reciprocal()).to(at::kChar), scale};
-        }) == 0);
-  CHECK(refused(problem, [](const Tensors& in) {
-          const auto scale = row_scale(in[0]);
-          return Tensors{at::floor(in[0] / scale).to(at::kChar), scale};
-        }) > 30);
-  CHECK(refused(problem, [](const Tensors& in) {
-          const auto scale = row_scale(in[0]);
-          const auto coarse = (in[0] / scale).to(at::kHalf).to(at::kFloat);
-          return Tensors{at::round(coarse).to(at::kChar), scale};
-        }) > 10);
+  const Drawn drawn(quantise());
+  CHECK(drawn.refused([](const Tensors& in) {
+    const auto scale = row_scale(in[0]);
+    return Tensors{at::round(in[0] * scale.reciprocal()).to(at::kChar), scale};
+  }) == 0);
+  CHECK(drawn.refused([](const Tensors& in) {
+    const auto scale = row_scale(in[0]);
+    return Tensors{at::floor(in[0] / scale).to(at::kChar), scale};
+  }) > 30);
+  CHECK(drawn.refused([](const Tensors& in) {
+    const auto scale = row_scale(in[0]);
+    const auto coarse = (in[0] / scale).to(at::kHalf).to(at::kFloat);
+    return Tensors{at::round(coarse).to(at::kChar), scale};
+  }) > 10);
 }
 
 TEST_CASE("real results may jump where the call is close, and nowhere else", "[judge]") {
@@ -106,8 +125,9 @@ TEST_CASE("real results may jump where the call is close, and nowhere else", "[j
       CHECK(judge::compare(problem, one, {step_off}).wrong_elements > 40'000);
     }
   }
-  CHECK(refused(problem, honest) == 0);
-  CHECK(refused(problem, [](const Tensors& in) { return in; }) > 10);  // Not rounded at all.
+  const Drawn drawn(problem);
+  CHECK(drawn.refused(honest) == 0);
+  CHECK(drawn.refused([](const Tensors& in) { return in; }) > 10);  // Not rounded at all.
 }
 
 TEST_CASE("what a mask of a computed number leaves out may be let in where the call is close",
@@ -117,12 +137,13 @@ TEST_CASE("what a mask of a computed number leaves out may be let in where the c
   };
   const auto problem =
       problem_of([&](const Tensors& in) { return masked(in[0], in[0].mean({-1}, true)); });
-  CHECK(refused(problem, [&](const Tensors& in) {
-          return masked(in[0], in[0].cumsum(-1).slice(-1, -1) * (1.0 / in[0].size(-1)));
-        }) == 0);
-  CHECK(refused(problem, [&](const Tensors& in) {
-          return masked(in[0], at::zeros({1}, in[0].options()));
-        }) > 10);
+  const Drawn drawn(problem);
+  CHECK(drawn.refused([&](const Tensors& in) {
+    return masked(in[0], in[0].cumsum(-1).slice(-1, -1) * (1.0 / in[0].size(-1)));
+  }) == 0);
+  CHECK(drawn.refused([&](const Tensors& in) {
+    return masked(in[0], at::zeros({1}, in[0].options()));
+  }) > 10);
 }
 
 TEST_CASE("gates of equal scores may go to any of them", "[judge]") {
@@ -141,23 +162,25 @@ TEST_CASE("gates of equal scores may go to any of them", "[judge]") {
       return Tensors{last_first ? made.flip(-1) : made};
     };
   };
-  CHECK(refused(problem, sorted(false)) == 0);
-  CHECK(refused(problem, sorted(true)) == 0);
-  CHECK(refused(problem, [](const Tensors& in) {
-          const auto scores = in[0].softmax(-1);
-          const auto least = scores.amax({-1}, true);
-          return Tensors{at::where(scores >= least, scores, at::zeros({1}, scores.options()))};
-        }) > 10);
+  const Drawn drawn(problem);
+  CHECK(drawn.refused(sorted(false)) == 0);
+  CHECK(drawn.refused(sorted(true)) == 0);
+  CHECK(drawn.refused([](const Tensors& in) {
+    const auto scores = in[0].softmax(-1);
+    const auto least = scores.amax({-1}, true);
+    return Tensors{at::where(scores >= least, scores, at::zeros({1}, scores.options()))};
+  }) > 10);
 }
 
 TEST_CASE("what wraps may wrap either way where it is close", "[judge]") {
   const auto problem =
       problem_of([](const Tensors& in) { return Tensors{at::remainder(in[0] * 0.7, 1.0)}; });
-  CHECK(refused(problem, [](const Tensors& in) {
-          const auto turns = in[0] / static_cast<float>(1 / 0.7);
-          return Tensors{turns - turns.floor()};
-        }) == 0);
-  CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0] * 0.7}; }) > 10);
+  const Drawn drawn(problem);
+  CHECK(drawn.refused([](const Tensors& in) {
+    const auto turns = in[0] / static_cast<float>(1 / 0.7);
+    return Tensors{turns - turns.floor()};
+  }) == 0);
+  CHECK(drawn.refused([](const Tensors& in) { return Tensors{in[0] * 0.7}; }) > 10);
 }
 
 TEST_CASE("next to where it wraps a result may be on either side", "[judge]") {
@@ -193,11 +216,12 @@ TEST_CASE("fresh inputs have close calls of their own", "[judge]") {
 TEST_CASE("a comparison of real numbers makes masks", "[judge]") {
   const auto problem =
       problem_of([](const Tensors& in) { return Tensors{in[0] > in[0].mean({-1}, true)}; });
-  CHECK(refused(problem, [](const Tensors& in) {
-          const auto mean = in[0].sum({-1}, true) / static_cast<double>(in[0].size(-1));
-          return Tensors{in[0] > mean};
-        }) == 0);
-  CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0] > 0.0}; }) > 10);
+  const Drawn drawn(problem);
+  CHECK(drawn.refused([](const Tensors& in) {
+    const auto mean = in[0].sum({-1}, true) / static_cast<double>(in[0].size(-1));
+    return Tensors{in[0] > mean};
+  }) == 0);
+  CHECK(drawn.refused([](const Tensors& in) { return Tensors{in[0] > 0.0}; }) > 10);
 }
 
 TEST_CASE("equal numbers are no close call where the answer is promised", "[judge]") {
@@ -211,16 +235,18 @@ TEST_CASE("equal numbers are no close call where the answer is promised", "[judg
   };
   auto problem = problem_of([](const Tensors& in) { return Tensors{in[0].argmax(-1)}; });
   problem.dtypes = {DType::float32, DType::float16};
-  CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0].argmax(-1)}; }) == 0);
-  CHECK(refused(problem, [&](const Tensors& in) { return Tensors{second(in[0])}; }) > 30);
+  const Drawn places(problem);
+  CHECK(places.refused([](const Tensors& in) { return Tensors{in[0].argmax(-1)}; }) == 0);
+  CHECK(places.refused([&](const Tensors& in) { return Tensors{second(in[0])}; }) > 30);
   problem.reference = [](const Tensors& in) { return Tensors{in[0].abs().argmax(-1)}; };
   CHECK(refused(problem, [&](const Tensors& in) { return Tensors{second(in[0].abs())}; }) > 30);
 
   problem = problem_of([](const Tensors& in) { return Tensors{in[0] >= in[1]}; });
   problem.inputs.push_back(problem.inputs.front());
   problem.inputs.back().name = "y";
-  CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0] >= in[1]}; }) == 0);
-  CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0] > in[1]}; }) > 3);
+  const Drawn pairs(problem);
+  CHECK(pairs.refused([](const Tensors& in) { return Tensors{in[0] >= in[1]}; }) == 0);
+  CHECK(pairs.refused([](const Tensors& in) { return Tensors{in[0] > in[1]}; }) > 3);
 
   // Sums of equal terms are not equal in every arithmetic; counts are.
   problem = problem_of([](const Tensors& in) { return Tensors{in[0] >= in[0].mean({-1}, true)}; });
@@ -250,44 +276,48 @@ TEST_CASE("equal numbers may come in any order where PyTorch promises none", "[j
   auto open = problem_of([](const Tensors& in) {
     return Tensors{std::get<1>(at::topk(in[0], std::min<std::int64_t>(2, in[0].size(-1))))};
   });
-  CHECK(refused(open, [&](const Tensors& in) { return two(first_first(in)); }) == 0);
-  CHECK(refused(open, [&](const Tensors& in) { return two(last_first(in)); }) == 0);
-  CHECK(refused(open, [&](const Tensors& in) { return two(first_first({-in[0]})); }) > 30);
+  const Drawn open_cases(open);
+  CHECK(open_cases.refused([&](const Tensors& in) { return two(first_first(in)); }) == 0);
+  CHECK(open_cases.refused([&](const Tensors& in) { return two(last_first(in)); }) == 0);
+  CHECK(open_cases.refused([&](const Tensors& in) { return two(first_first({-in[0]})); }) > 30);
   // Infinities are no ties.
   auto infinite = open;
   infinite.policies.inf_meaningful = true;
-  CHECK(refused(infinite, [&](const Tensors& in) { return two(first_first(in)); }) == 0);
-  CHECK(refused(infinite, [&](const Tensors& in) {
-          return two(first_first({at::where(at::isinf(in[0]), in[0].abs(), in[0])}));
-        }) > 0);
+  const Drawn infinite_cases(infinite);
+  CHECK(infinite_cases.refused([&](const Tensors& in) { return two(first_first(in)); }) == 0);
+  CHECK(infinite_cases.refused([&](const Tensors& in) {
+    return two(first_first({at::where(at::isinf(in[0]), in[0].abs(), in[0])}));
+  }) > 0);
   // An unstable sort: among equal ones, every place comes at some rank of theirs.
   const auto shuffled = [&](const Tensors& in) {
     const auto order = (at::arange(in[0].size(-1)) * 7919).remainder(1009).argsort(true, -1, false);
     return order.index_select(0, first_first({in[0].index_select(-1, order)}).view(-1))
         .view(in[0].sizes());
   };
-  auto all =
+  const auto all =
       problem_of([](const Tensors& in) { return Tensors{std::get<1>(at::sort(in[0], -1, true))}; });
-  CHECK(refused(all, [&](const Tensors& in) { return Tensors{shuffled(in)}; }) == 0);
-  CHECK(refused(all, [&](const Tensors& in) { return Tensors{last_first(in)}; }) == 0);
-  CHECK(refused(open, [&](const Tensors& in) { return two(shuffled(in)); }) == 0);
+  const Drawn all_cases(all);
+  CHECK(all_cases.refused([&](const Tensors& in) { return Tensors{shuffled(in)}; }) == 0);
+  CHECK(all_cases.refused([&](const Tensors& in) { return Tensors{last_first(in)}; }) == 0);
+  CHECK(open_cases.refused([&](const Tensors& in) { return two(shuffled(in)); }) == 0);
   // No place twice, and no other number's, though it lies between those of equal ones.
-  CHECK(refused(all, [&](const Tensors& in) {
-          const auto places = shuffled(in);
-          const auto sorted = in[0].gather(-1, places);
-          const auto same = sorted.eq(sorted.roll(1, -1));
-          return Tensors{at::where(same, places.roll(1, -1), places)};
-        }) > 30);
-  auto middle = problem_of([](const Tensors& in) {
+  CHECK(all_cases.refused([&](const Tensors& in) {
+    const auto places = shuffled(in);
+    const auto sorted = in[0].gather(-1, places);
+    const auto same = sorted.eq(sorted.roll(1, -1));
+    return Tensors{at::where(same, places.roll(1, -1), places)};
+  }) > 30);
+  const auto middle = problem_of([](const Tensors& in) {
     return Tensors{std::get<1>(at::kthvalue(in[0], (in[0].size(-1) + 1) / 2, -1))};
   });
-  CHECK(refused(middle, [&](const Tensors& in) {
-          return Tensors{shuffled(in).flip(-1).select(-1, (in[0].size(-1) - 1) / 2).contiguous()};
-        }) == 0);
-  CHECK(refused(middle, [&](const Tensors& in) {
-          const auto found = shuffled(in).flip(-1).select(-1, (in[0].size(-1) - 1) / 2);
-          return Tensors{(found + 1).remainder(in[0].size(-1)).contiguous()};
-        }) > 30);
+  const Drawn middle_cases(middle);
+  CHECK(middle_cases.refused([&](const Tensors& in) {
+    return Tensors{shuffled(in).flip(-1).select(-1, (in[0].size(-1) - 1) / 2).contiguous()};
+  }) == 0);
+  CHECK(middle_cases.refused([&](const Tensors& in) {
+    const auto found = shuffled(in).flip(-1).select(-1, (in[0].size(-1) - 1) / 2);
+    return Tensors{(found + 1).remainder(in[0].size(-1)).contiguous()};
+  }) > 30);
   // Numbers that are equal only once they were computed.
   open.reference = [](const Tensors& in) {
     const auto count = std::min<std::int64_t>(2, in[0].size(-1));
@@ -308,19 +338,20 @@ TEST_CASE("scores that cancel with a bias are as equal as what was rounded befor
   };
   const auto biased = [](const at::Tensor& x) { return at::sigmoid(x) - 1.0; };
   const auto problem = problem_of([&](const Tensors& in) { return Tensors{first(biased(in[0]))}; });
-  CHECK(refused(problem, [&](const Tensors& in) { return Tensors{first(biased(in[0]))}; }) == 0);
-  CHECK(refused(problem, [&](const Tensors& in) {
-          return Tensors{first(at::sigmoid(in[0].to(at::kDouble)) - 1.0)};
-        }) == 0);
+  const Drawn drawn(problem);
+  CHECK(drawn.refused([&](const Tensors& in) { return Tensors{first(biased(in[0]))}; }) == 0);
+  CHECK(drawn.refused([&](const Tensors& in) {
+    return Tensors{first(at::sigmoid(in[0].to(at::kDouble)) - 1.0)};
+  }) == 0);
   // Any of those that float32 takes for equal, and none of the others.
-  CHECK(refused(problem, [&](const Tensors& in) {
-          const auto scores = biased(in[0]);
-          const auto last = in[0].size(-1) - 1;
-          return Tensors{last - first(scores.flip(-1))};
-        }) == 0);
-  CHECK(refused(problem, [&](const Tensors& in) {
-          return Tensors{first(at::sigmoid(in[0].to(at::kHalf).to(at::kFloat)) - 1.0)};
-        }) > 10);
+  CHECK(drawn.refused([&](const Tensors& in) {
+    const auto scores = biased(in[0]);
+    const auto last = in[0].size(-1) - 1;
+    return Tensors{last - first(scores.flip(-1))};
+  }) == 0);
+  CHECK(drawn.refused([&](const Tensors& in) {
+    return Tensors{first(at::sigmoid(in[0].to(at::kHalf).to(at::kFloat)) - 1.0)};
+  }) > 10);
 }
 
 TEST_CASE("the largest of computed numbers is one of those that float32 takes for it", "[judge]") {
@@ -330,18 +361,18 @@ TEST_CASE("the largest of computed numbers is one of those that float32 takes fo
   };
   auto problem =
       problem_of([](const Tensors& in) { return Tensors{at::softmax(in[0], -1).argmax(-1)}; });
-  CHECK(refused(problem, [&](const Tensors& in) { return Tensors{plain(in[0]).argmax(-1)}; }) == 0);
-  CHECK(refused(problem, [&](const Tensors& in) {
-          return Tensors{at::softmax(in[0].to(at::kDouble), -1).argmax(-1)};
-        }) == 0);
+  const Drawn drawn(problem);
+  CHECK(drawn.refused([&](const Tensors& in) { return Tensors{plain(in[0]).argmax(-1)}; }) == 0);
+  CHECK(drawn.refused([&](const Tensors& in) {
+    return Tensors{at::softmax(in[0].to(at::kDouble), -1).argmax(-1)};
+  }) == 0);
   // Of numbers that are the same to the bit the first is the answer.
-  CHECK(refused(problem, [&](const Tensors& in) {
-          const auto last = in[0].size(-1) - 1;
-          return Tensors{last - plain(in[0].flip(-1)).argmax(-1)};
-        }) > 10);
-  CHECK(refused(problem, [&](const Tensors& in) {
-          return Tensors{in[0].to(at::kBFloat16).argmax(-1)};
-        }) > 10);
+  CHECK(drawn.refused([&](const Tensors& in) {
+    const auto last = in[0].size(-1) - 1;
+    return Tensors{last - plain(in[0].flip(-1)).argmax(-1)};
+  }) > 10);
+  CHECK(drawn.refused(
+            [&](const Tensors& in) { return Tensors{in[0].to(at::kBFloat16).argmax(-1)}; }) > 10);
   // Also where the reference writes over it.
   const auto written = problem_of([](const Tensors& in) {
     const auto p = at::softmax(in[0], -1);
@@ -391,16 +422,18 @@ TEST_CASE("equal keys may come in any order, however many there are", "[judge]")
     if (last_first) order = in[0].size(0) - 1 - order;
     return Tensors{in[1].index_select(0, order)};
   };
-  CHECK(refused(problem, [&](const Tensors& in) { return sorted(in, false); }) == 0);
-  CHECK(refused(problem, [&](const Tensors& in) { return sorted(in, true); }) == 0);
+  const Drawn drawn(problem);
+  CHECK(drawn.refused([&](const Tensors& in) { return sorted(in, false); }) == 0);
+  CHECK(drawn.refused([&](const Tensors& in) { return sorted(in, true); }) == 0);
 }
 
 TEST_CASE("integers of integers have no room", "[judge]") {
   auto problem = problem_of([](const Tensors& in) { return Tensors{in[0] * 3 + 1}; });
   for (const auto dtype : {DType::int8, DType::uint8, DType::int32, DType::int64}) {
     problem.dtypes = {dtype};
-    CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0] * 3 + 1}; }) == 0);
-    CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0] * 3}; }) > 30);
+    const Drawn drawn(problem);
+    CHECK(drawn.refused([](const Tensors& in) { return Tensors{in[0] * 3 + 1}; }) == 0);
+    CHECK(drawn.refused([](const Tensors& in) { return Tensors{in[0] * 3}; }) > 30);
   }
 }
 
@@ -414,8 +447,9 @@ TEST_CASE("integers that are averaged as real numbers may be added in any order"
     for (std::int64_t i = 0; i < x.size(1) - last; ++i) sum += x.select(1, i);
     return Tensors{sum / static_cast<double>(x.size(1))};
   };
-  CHECK(refused(problem, [&](const Tensors& in) { return plain(in, 0); }) == 0);
-  CHECK(refused(problem, [&](const Tensors& in) { return plain(in, 1); }) > 60);
+  const Drawn drawn(problem);
+  CHECK(drawn.refused([&](const Tensors& in) { return plain(in, 0); }) == 0);
+  CHECK(drawn.refused([&](const Tensors& in) { return plain(in, 1); }) > 60);
 }
 
 TEST_CASE("8-bit floats are judged by their own steps", "[judge]") {
@@ -423,25 +457,27 @@ TEST_CASE("8-bit floats are judged by their own steps", "[judge]") {
     auto problem = problem_of(
         [type](const Tensors& in) { return Tensors{(in[0].to(at::kFloat) * 1.5).to(type)}; });
     problem.dtypes = {type == at::kFloat8_e5m2 ? DType::float8_e5m2 : DType::float8_e4m3fn};
-    CHECK(refused(problem, [type](const Tensors& in) {
-            return Tensors{(in[0].to(at::kDouble) * 1.5).to(type)};
-          }) == 0);
-    CHECK(refused(problem, [type](const Tensors& in) {
-            return Tensors{(in[0].to(at::kFloat) * 2.0).to(type)};
-          }) > 30);
-    CHECK(refused(problem, [](const Tensors& in) { return Tensors{in[0].clone()}; }) > 30);
+    const Drawn drawn(problem);
+    CHECK(drawn.refused([type](const Tensors& in) {
+      return Tensors{(in[0].to(at::kDouble) * 1.5).to(type)};
+    }) == 0);
+    CHECK(drawn.refused([type](const Tensors& in) {
+      return Tensors{(in[0].to(at::kFloat) * 2.0).to(type)};
+    }) > 30);
+    CHECK(drawn.refused([](const Tensors& in) { return Tensors{in[0].clone()}; }) > 30);
   }
 }
 
 TEST_CASE("a result that is rounded on purpose is held to that rounding", "[judge]") {
   const auto problem =
       problem_of([](const Tensors& in) { return Tensors{(in[0] * 1.5).to(at::kHalf)}; });
-  CHECK(refused(problem, [](const Tensors& in) {
-          return Tensors{(in[0].to(at::kDouble) * 1.5).to(at::kHalf)};
-        }) == 0);
-  CHECK(refused(problem, [](const Tensors& in) {
-          return Tensors{(in[0] * 1.5).to(at::kBFloat16).to(at::kHalf)};
-        }) > 30);
+  const Drawn drawn(problem);
+  CHECK(drawn.refused([](const Tensors& in) {
+    return Tensors{(in[0].to(at::kDouble) * 1.5).to(at::kHalf)};
+  }) == 0);
+  CHECK(drawn.refused([](const Tensors& in) {
+    return Tensors{(in[0] * 1.5).to(at::kBFloat16).to(at::kHalf)};
+  }) > 30);
 }
 
 TEST_CASE("inputs of few bits cover their range", "[judge]") {

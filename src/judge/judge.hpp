@@ -98,6 +98,10 @@ struct Case {
   /// The reference rounds or compares what it computed, or puts numbers in an order that is open.
   bool edges = false;
 
+  /// Of how many terms sums may be where what is zero was cut off, and may be next to it; 0 where
+  /// it was not.
+  std::int64_t crossing_terms = 0;
+
   std::vector<Copies> copies;  ///< Of each output; see `hold_to_copies`.
 
   /// The rule that `allowed` came from, for each output: see `realise_again`.

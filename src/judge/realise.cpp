@@ -10,6 +10,7 @@
 #include "judge/close_calls.hpp"
 #include "judge/complements.hpp"
 #include "judge/copies.hpp"
+#include "judge/crossings.hpp"
 #include "judge/families.hpp"
 #include "judge/full_precision.hpp"
 #include "judge/judge.hpp"
@@ -271,8 +272,8 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     shrink = fewest_at - 1;
   }
   const auto singles = in_single_precision(problem, one);
-  const auto longest =
-      singles.terms > 0 ? singles.terms : longest_sum(problem, one, most_terms, longest_added);
+  const auto longest_of_all = longest_sum(problem, one, most_terms, longest_added);
+  const auto longest = singles.terms > 0 ? singles.terms : longest_of_all;
   // What moves grows with what is added up, but for what moves inside by itself.
   const double growth = std::sqrt(static_cast<double>(longest));
   std::vector<Tensors> moved(one.oracle.size());
@@ -323,6 +324,8 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
                                   std::numeric_limits<double>::infinity());
     }
   }
+  if (may_cross(problem, one)) one.crossing_terms = longest_of_all;
+  allow_crossings(problem, one);
   allow_close_calls(problem, one);
   return one;
 }
@@ -348,6 +351,8 @@ Case realise_again(const Problem& problem, const Case& model, std::uint64_t seed
   }
   one.edges = model.edges;
   one.tolerances = model.tolerances;
+  one.crossing_terms = model.crossing_terms;
+  allow_crossings(problem, one);
   allow_close_calls(problem, one);
   return one;
 }

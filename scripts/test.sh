@@ -41,7 +41,11 @@ build_cpp() {
   "$cmake" --build --preset ci
 }
 # The tests that compile CUDA find NVRTC in the environment.
-ctest_cpp() { VIRTUAL_ENV=$venv "$ctest" --preset ci --no-tests=error -j "$(nproc)"; }
+ctest_cpp() {
+  local cores
+  cores=$(nproc)
+  VIRTUAL_ENV=$venv "$ctest" --preset ci --no-tests=error -j $((cores < 4 ? cores : 4))
+}
 
 # The install tree is moved before it is used: nothing in it may know where it was made.
 consumer() {

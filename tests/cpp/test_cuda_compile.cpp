@@ -179,6 +179,95 @@ TEST_CASE("CUDA's headers are there by their names") {
   CHECK_FALSE(module.failure);
 }
 
+TEST_CASE("what nvcc has without an include is there") {
+  if (without_nvrtc()) return;
+  for (const std::string value :
+       {"INFINITY - NAN + HUGE_VALF", "FLT_MAX * FLT_EPSILON", "DBL_MIN", "INT_MAX - CHAR_BIT",
+        "UINT32_MAX", "M_PI", "M_SQRT1_2", "uint32_t(-1) + int64_t(-1)", "uint(1) + size_t(1)",
+        "std::max(out[1], 2.f)", "std::min<float>(1, out[1])", "std::clamp(out[1], 0.f, 1.f)",
+        "std::sqrt(out[1])", "std::isnan(out[1])", "std::uint8_t(300)", "sqrt(int(out[1]))"}) {
+    const auto module = compiled(kernel("", "out[0] = " + value + "; std::swap(out[0], out[1]);"));
+    CAPTURE(value, module.record.log);
+    CHECK_FALSE(module.failure);
+  }
+  const auto module = compiled(
+      kernel("static_assert(INFINITY > FLT_MAX && FLT_MAX == 3.402823466e38f && NAN != NAN);\n"
+             "static_assert(FLT_MIN == 1.175494351e-38f && FLT_EPSILON == 1.192092896e-7f);\n"
+             "static_assert(DBL_MAX == 1.7976931348623157e308 && HUGE_VAL > DBL_MAX);\n"
+             "static_assert(DBL_EPSILON == 2.220446049250313e-16);\n"
+             "static_assert(INT_MIN < 0 && INT_MIN - 1ll == -2147483649ll && UINT_MAX + 1 == 0);\n"
+             "static_assert(LLONG_MAX > 0 && INT64_MIN < 0 && SIZE_MAX + 1 == 0);\n"
+             "static_assert(sizeof(int16_t) == 2 && sizeof(uint64_t) == 8 && int8_t(-1) < 0);\n"
+             "static_assert(sizeof INFINITY == 4 && sizeof HUGE_VAL == 8 && sizeof M_PI == 8);\n"
+             "static_assert(std::max(2, 3) == 3 && std::min(2, 3) == 2);\n"
+             "static_assert(std::clamp(7, 2, 3) == 3 && std::clamp(1, 2, 3) == 2);"));
+  INFO(module.record.log);
+  CHECK_FALSE(module.failure);
+}
+
+TEST_CASE("headers of the standard library are there by their names") {
+  if (without_nvrtc()) return;
+  const std::string line = "out[0] = sqrt(min(abs(out[0]), 1.f));";
+  for (const std::string name :
+       {"math.h", "cmath", "float.h", "cfloat", "stdint.h", "cstdint", "limits.h", "climits",
+        "stdio.h", "cstdio", "stdlib.h", "cstdlib", "assert.h", "cassert", "stddef.h", "cstddef",
+        "string.h", "cstring", "cuda_runtime.h"}) {
+    const auto module = compiled(kernel("#include <" + name + ">\nusing namespace std;", line));
+    CAPTURE(name, module.record.log);
+    CHECK_FALSE(module.failure);
+  }
+  for (const auto& [name, body] : std::vector<std::pair<std::string, std::string>>{
+           {"limits", "out[1] = numeric_limits<float>::infinity();"},
+           {"type_traits", "static_assert(is_same_v<remove_const_t<const int>, int>);"},
+           {"utility", "auto two = make_pair(1, std::move(out[1])); swap(two, two);"},
+           {"algorithm", "out[1] = std::max({out[1], 2.f, 3.f}) + std::min({1, 2});"},
+           {"array", "std::array<float, 2> two = {1, 2}; out[1] = two[threadIdx.x];"},
+           {"tuple", "auto [a, b] = make_tuple(1, 2.f); out[1] = a + b;"},
+           {"cstdio", "assert(out != nullptr); printf(\"%f\", out[1]);"},
+           {"cuda.h", "static_assert(sizeof(CUtensorMap) == 128 && alignof(CUtensorMap) == 64);"},
+       }) {
+    const auto module =
+        compiled(kernel("#include <" + name + ">\nusing namespace std;", line + body));
+    CAPTURE(name, module.record.log);
+    CHECK_FALSE(module.failure);
+  }
+}
+
+TEST_CASE("the standard names and CUDA's headers do not disturb each other") {
+  if (without_nvrtc()) return;
+  const auto module = compiled(
+      kernel("#include <cstdint>\n#include <algorithm>\n#include <cuda/std/cstdint>\n"
+             "#include <cuda/std/limits>\n#include <cuda/std/functional>\n#include <cuda_fp16.h>\n"
+             "#include <cuda_fp8.h>\n#include <limits>\nusing namespace std;",
+             "swap(out[0], out[1]);"
+             "out[0] = min(out[0], out[1]) + sqrt(out[0]) + INT_MAX + cuda::std::min(1, 2);"));
+  INFO(module.record.log);
+  CHECK_FALSE(module.failure);
+}
+
+TEST_CASE("a source may name its own things as the standard library does") {
+  if (without_nvrtc()) return;
+  for (const std::string own :
+       {"typedef unsigned int uint;", "using uint = unsigned;", "#define uint unsigned",
+        "typedef unsigned long long uint64_t;", "typedef unsigned long uint64_t;",
+        "#define INFINITY __int_as_float(0x7f800000)", "#define FLT_MAX 3.402823466e+38F",
+        "#define M_PI 3.14159265358979323846", "#define M_PI 3.14f\n#define INT_MAX 2147483647",
+        "#ifndef NAN\n#define NAN 0\n#endif", "constexpr float INFINITY = 1e30f;",
+        "const double M_PI = 3.14;", "enum { CHAR_BIT = 8 };",
+        "#define max(a, b) ((a) > (b) ? (a) : (b))\n#include <algorithm>",
+        "template <class T> T sqrt(T x) { return x; }", "struct clamp {}; void swap(int, int) {}",
+        "namespace std { template <class T> const T& max(const T& a, const T&) { return a; } }",
+        "#include <cuda/std/limits>\nnamespace std { using cuda::std::numeric_limits; }"}) {
+    const auto module = compiled(kernel(own));
+    CAPTURE(own, module.record.log);
+    CHECK_FALSE(module.failure);
+    CHECK_THAT(module.record.log, !ContainsSubstring("macro"));
+  }
+  const auto module = compiled(kernel("#define M_PI 3\nstatic_assert(M_PI == 3);"));
+  INFO(module.record.log);
+  CHECK_FALSE(module.failure);
+}
+
 TEST_CASE("a kernel takes the tensor map that its specification describes") {
   if (without_nvrtc()) return;
   const auto module = compiled(
@@ -215,6 +304,25 @@ TEST_CASE("diagnostics of CUDA C++ have the source's own lines") {
   CHECK_THAT(module.record.log, ContainsSubstring("candidate.cu(5)"));
   CHECK_THAT(module.failure->message, ContainsSubstring("nothing"));
   CHECK_FALSE(module.record.compiler.empty());
+  for (const std::string header : {"cmath", "limits", "cuda.h", "cuda_fp16.h"}) {
+    const auto included =
+        compiled(kernel("#include <" + header + ">", "\n  nothing = INFINITY;\n"));
+    CHECK(failure_of(included) == "compile_error");
+    CHECK_THAT(included.failure->message,
+               ContainsSubstring("candidate.cu(4): error: identifier \"nothing\""));
+  }
+}
+
+TEST_CASE("a kernel with the name of a function of CUDA's is told so") {
+  if (without_nvrtc()) return;
+  for (const std::string name : {"norm", "max", "exp", "printf"}) {
+    const auto module =
+        compiled("//! launch " + name + "<<<1, 32>>>(out)\nextern \"C\" __global__ " + "void " +
+                 name + "(float* out, int a, int b) {}\n");
+    CHECK(failure_of(module) == "compile_error");
+    CHECK_THAT(module.failure->message,
+               ContainsSubstring('"' + name + '"') && ContainsSubstring("rename the kernel"));
+  }
 }
 
 TEST_CASE("no CUDA source reads a file of the machine") {
@@ -253,9 +361,13 @@ TEST_CASE("what inspection does not see the sandbox stops") {
   }
   // A raw string that the preprocessor, reading on a directive's line, takes for a plain one would
   // be such a gap; asking whether a file exists is another, which is no directive.
-  const auto module = compiled(kernel("#if __has_include(\"/etc/passwd\")\n#error found\n#endif"));
-  INFO(module.record.log);
-  CHECK_FALSE(module.failure);
+  for (const std::string file : {"\"/etc/passwd\"", "</etc/passwd>"}) {
+    const auto module =
+        compiled(kernel("#include <cmath>\n#if __has_include(" + file + ")\n#error found\n#endif",
+                        "out[0] = INFINITY;"));
+    INFO(module.record.log);
+    CHECK_FALSE(module.failure);
+  }
 }
 
 TEST_CASE("device code launches nothing itself") {

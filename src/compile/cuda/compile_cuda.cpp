@@ -180,6 +180,10 @@ std::string first_complaint(const std::string& log) {
   std::istringstream lines(log);
   std::string line;
   while (std::getline(lines, line)) {
+    if (line.find("more than one instance") != std::string::npos &&
+        line.ends_with("has \"C\" linkage")) {
+      return line + ": rename the kernel, CUDA or the source has another function of that name";
+    }
     if (line.find("error") != std::string::npos || line.find("ERROR") != std::string::npos) {
       return line;
     }

@@ -231,8 +231,8 @@ void allow_close_calls(const Problem& problem, Case& one) {
   const bool integers = !std::all_of(one.oracle.begin(), one.oracle.end(), is_real);
   const bool real_inputs = std::any_of(one.inputs.begin(), one.inputs.end(), is_real);
   CloseCalls calls(problem, one);
+  if (integers || one.edges) calls.look_at_ties();
   if (real_inputs && (integers || one.edges)) {
-    calls.look_at_ties();
     calls.look(precision_of(one.spec.dtype));
     if (calls.add_reference() && has_16_bits(one.spec.dtype)) {
       // Two roundings to the case's own dtype.

@@ -15,11 +15,14 @@
 namespace ouroboros::judge {
 namespace {
 
-std::string number(double value) {
+constexpr int few_digits = 7;
+constexpr int all_digits = 17;  ///< Of a float64.
+
+std::string number(double value, int digits = few_digits) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value < 0 ? "-infinity" : "infinity";
   char text[32];
-  std::snprintf(text, sizeof text, "%.7g", value);
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
   return text;
 }
 
@@ -43,8 +46,9 @@ std::string describe(const std::string& name, const at::Tensor& got, const at::T
   const double made = value_at(got, tally.worst);
   const double expected = value_at(truth, tally.worst);
   const double limit = value_at(allowed, tally.worst);
-  std::string text =
-      name + position(got, tally.worst) + " is " + number(made) + ", expected " + number(expected);
+  const int digits = number(made) == number(expected) ? all_digits : few_digits;
+  std::string text = name + position(got, tally.worst) + " is " + number(made, digits) +
+                     ", expected " + number(expected, digits);
   const double error = std::fabs(made - expected);
   if (std::isfinite(error)) {
     text += " (error " + number(error) + ", allowed " + number(limit) + ")";

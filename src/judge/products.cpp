@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -214,6 +215,27 @@ std::optional<at::Tensor> with_added(const Given& given, const at::Tensor& first
   return beta == 0.0 ? scaled : (beta == 1.0 ? self : self * beta) + scaled;
 }
 
+/// Euclidean distances of points (..., n, d) and (..., m, d) by |x|^2 + |y|^2 - 2 x y, which
+/// LibTorch takes where there are more than 25 of either, and a kernel for any number. That loses
+/// what near points differ by.
+std::optional<at::Tensor> distances(const Given& given) {
+  const auto x = given.tensor("x1");
+  const auto y = given.tensor("x2");
+  if (!x.defined() || !y.defined() || x.dim() != y.dim() || given.number("p", 2.0) != 2.0 ||
+      given.whole("compute_mode", 0) == by_differences) {
+    return std::nullopt;
+  }
+  const auto squares = [&](const at::Tensor& points) {
+    const auto rows = points.square().reshape({-1, points.size(-1)});
+    return product(rows, at::ones({points.size(-1)}, points.options()), given.order);
+  };
+  const auto products = product(x, y.transpose(-1, -2), given.order);
+  if (!products) return std::nullopt;
+  const auto of_x = squares(x)->view(x.sizes().slice(0, x.dim() - 1)).unsqueeze(-1);
+  const auto of_y = squares(y)->view(y.sizes().slice(0, y.dim() - 1)).unsqueeze(-2);
+  return (of_x + of_y - 2 * *products).clamp_min_(0).sqrt_();
+}
+
 }  // namespace
 
 bool multiplies_matrices(std::string_view name) {
@@ -235,6 +257,7 @@ std::optional<at::Tensor> product_by_loops(std::string_view name, const c10::Fun
   }
   if (name == "addmv") return with_added(given, given.tensor("mat"), given.tensor("vec"));
   if (name == "convolution") return convolution(given);
+  if (name == "cdist") return distances(given);
   return std::nullopt;
 }
 

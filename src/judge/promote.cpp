@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/_scaled_dot_product_attention_math.h>
+#include <ATen/ops/_unique.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/linspace.h>
@@ -112,9 +113,6 @@ bool written(const c10::Argument& argument) {
   return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
 }
 
-/// How `cdist` is to compute: of near points a product of matrices loses what they differ by.
-constexpr std::int64_t by_differences = 2;
-
 /// "softplus" of "aten::softplus", and of the form that works in place; "erf" of
 /// "aten::special_erf", which is the same by another name.
 std::string_view plain_name(const c10::FunctionSchema& schema) {
@@ -201,8 +199,13 @@ bool leaves_ties_open(std::string_view name, const c10::FunctionSchema& schema,
   return stable == nullptr || !stable->isBool() || !stable->toBool();
 }
 
-/// What is below the numbers of float32 is zero to whoever computes in it.
+/// What is below the numbers of float32 is zero to whoever computes in it. Integers become their
+/// ranks: no real type has them all.
 at::Tensor as_compared(const at::Tensor& numbers) {
+  if (!numbers.is_floating_point()) {
+    return std::get<1>(at::_unique(numbers, /*sorted=*/true, /*return_inverse=*/true))
+        .to(at::kDouble);
+  }
   return inside.single ? numbers.to(at::kFloat).to(at::kDouble) : numbers;
 }
 
@@ -217,9 +220,10 @@ std::int64_t ordered_along(const c10::FunctionSchema& schema, const torch::jit::
 /// Ties were broken for the order's sake alone: numbers that were put in order are what they were.
 void put_in_order(const at::Tensor& numbers, std::int64_t dim, torch::jit::Stack& stack) {
   auto& values = stack[stack.size() - 2];
-  const auto& places = stack.back();
-  if (!values.isTensor() || !places.isTensor() || places.toTensor().dim() != numbers.dim()) return;
-  values = numbers.gather(dim, places.toTensor());
+  if (!values.isTensor() || !stack.back().isTensor()) return;
+  const auto& places = stack.back().toTensor();
+  values = places.dim() < numbers.dim() ? numbers.gather(dim, places.unsqueeze(dim)).squeeze(dim)
+                                        : numbers.gather(dim, places);
 }
 
 /// Whether the operator says where one number lies, and which of equal ones that is.
@@ -282,7 +286,9 @@ void favour_results(std::string_view name, const c10::FunctionSchema& schema,
 /// Breaks ties by their place along any dimension. Of numbers that were `given` none but those that
 /// are equal are any.
 void break_ties(c10::IValue& value, bool given) {
-  if (!value.isTensor() || value.toTensor().scalar_type() != at::kDouble) return;
+  const auto type = value.isTensor() ? value.toTensor().scalar_type() : at::kFloat;
+  const bool whole = at::isIntegralType(type, /*includeBool=*/true);
+  if (!whole && type != at::kDouble) return;
   const auto numbers = as_compared(value.toTensor());
   auto places = at::zeros(numbers.sizes(), numbers.options());
   for (std::int64_t d = 0; d < numbers.dim(); ++d) {
@@ -291,8 +297,12 @@ void break_ties(c10::IValue& value, bool given) {
     shape[static_cast<std::size_t>(d)] = numbers.size(d);
     places += along.view(shape);
   }
-  // What is below the least that is ranked changes places with zero.
   const double way = inside.ties < 0.0 ? -1.0 : 1.0;
+  if (whole) {  // Neighbouring ranks stay in their order.
+    value = numbers + places.mul_(way / static_cast<double>(2 * numbers.dim() + 1));
+    return;
+  }
+  // What is below the least that is ranked changes places with zero.
   const double by = given ? way * next_to_nothing() : inside.ties;
   const double least = 2.0 * way * least_ranked(inside.single);
   const auto apart = numbers + numbers.abs().mul_(by).add_(least).mul_(places);
@@ -700,7 +710,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   if ((open || first) && (*stack)[begin].isTensor()) {
     ordered = (*stack)[begin].toTensor();
     dim = ordered_along(schema, *stack, ordered.dim());
-    if (open && inside.ties != 0.0) break_ties((*stack)[begin], chosen.has_value());
+    if (open && inside.ties != 0.0 && dim >= 0) break_ties((*stack)[begin], chosen.has_value());
   }
   auto size = arguments.empty() ? std::nullopt : size_of_terms(name, schema, *stack);
   if (!size && inside.step != 0.0) size = size_of_complement(name, schema, *stack);
@@ -752,7 +762,8 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     if (inside.results != nullptr) note_elements((*stack)[i]);
   }
   if (ordered.defined() && ordered.dim() > 0 && dim >= 0 && returned > 0) {
-    if (inside.ranks != nullptr) note_ranks(ordered, stack->back(), dim, chosen.has_value(), first);
+    const bool exact = chosen.has_value() || !ordered.is_floating_point();
+    if (inside.ranks != nullptr) note_ranks(ordered, stack->back(), dim, exact, first);
     if (open && inside.ties != 0.0 && returned == 2) put_in_order(ordered, dim, *stack);
   }
   if (inside.largest_product != nullptr && multiplies_matrices(name)) note_product(stack->back());

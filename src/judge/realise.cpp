@@ -67,11 +67,11 @@ void check_determinism(const Problem& problem, const Case& one) {
   }
 }
 
-/// What the reference makes of a case in float32; empty for the rare one that does not work in
-/// another precision than its own.
-Tensors in_single(const Problem& problem, const Case& one, const Inside& inside = {}) {
+/// What the reference makes of a case where it rounds to nothing lower; empty for the rare one that
+/// does not work in another precision than its own.
+Tensors unrounded(const Problem& problem, const Case& one, const Inside& inside = {}) {
   try {
-    auto made = run_in_single(problem, one.spec, one.inputs, inside);
+    auto made = run_unrounded(problem, one.spec, one.inputs, inside);
     for (std::size_t i = 0; i < made.size(); ++i) {
       if (made[i].sizes() != one.reference[i].sizes()) return {};
     }
@@ -81,11 +81,12 @@ Tensors in_single(const Problem& problem, const Case& one, const Inside& inside 
   }
 }
 
-/// What the reference makes in float32; no run that is empty.
-struct Singles {
-  std::vector<Tensors> runs;
-  std::vector<Tensors> loops;  ///< With plain loops for its sums, and other orders.
-  /// Of the longest sum that is none of these; 0 where it is not known how all of it adds.
+/// What the reference makes where it rounds to nothing lower; no run that is empty.
+struct Unrounded {
+  std::vector<Tensors> singles;  ///< In float32.
+  std::vector<Tensors> loops;    ///< With plain loops for its sums, and other orders.
+  /// Of the longest sum that is none of these; 0 where it is not known how all of it adds, and for
+  /// cases in float64 or integers, whose errors grow in any case.
   std::int64_t terms = 0;
 };
 
@@ -108,23 +109,25 @@ std::vector<Copies> find_copies(const Problem& problem, const Case& one,
   return found;
 }
 
-/// Nothing in float64.
-Singles in_single_precision(const Problem& problem, const Case& one) {
-  Singles found;
-  if (one.spec.dtype == DType::float64 || !is_floating(one.spec.dtype)) return found;
+Unrounded without_roundings(const Problem& problem, const Case& one) {
+  Unrounded found;
+  const auto is_real = [](const at::Tensor& truth) { return truth.is_floating_point(); };
+  if (std::ranges::none_of(one.oracle, is_real)) return found;
+  const bool wide = one.spec.dtype == DType::float64;
   // What rounds its results says little about how it came to them.
   const bool rounds = one.spec.dtype != DType::float32 ||
                       std::any_of(one.reference.begin(), one.reference.end(), is_narrow);
-  auto made = rounds ? in_single(problem, one) : one.reference;
-  if (!made.empty()) found.runs.push_back(std::move(made));
+  auto made = wide ? Tensors() : rounds ? unrounded(problem, one) : one.reference;
+  if (!made.empty()) found.singles.push_back(std::move(made));
   if (!place_of(one.inputs).is_cpu()) return found;
   const int count = input_elements(problem, one.spec) <= many_orders_elements ? orders : 2;
   for (int order = 0; order < count; ++order) {
     Loops loops{order};
     Inside inside;
     inside.loops = &loops;
-    auto run = in_single(problem, one, inside);
-    found.terms = loops.all && !run.empty() ? loops.terms : 0;
+    auto run = unrounded(problem, one, inside);
+    const bool known = loops.all && !run.empty() && is_floating(one.spec.dtype) && !wide;
+    found.terms = known ? loops.terms : 0;
     if (run.empty() || !loops.any) break;
     found.loops.push_back(std::move(run));
   }
@@ -271,9 +274,9 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     room = true;
     shrink = fewest_at - 1;
   }
-  const auto singles = in_single_precision(problem, one);
+  const auto free = without_roundings(problem, one);
   const auto longest_of_all = longest_sum(problem, one, most_terms, longest_added);
-  const auto longest = singles.terms > 0 ? singles.terms : longest_of_all;
+  const auto longest = free.terms > 0 ? free.terms : longest_of_all;
   // What moves grows with what is added up, but for what moves inside by itself.
   const double growth = std::sqrt(static_cast<double>(longest));
   std::vector<Tensors> moved(one.oracle.size());
@@ -307,12 +310,18 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
   const auto of_products =
       large ? errors_of_large_products(problem, one) : Tensors(one.oracle.size());
   for (std::size_t i = 0; i < one.oracle.size(); ++i) {
-    const auto rule =
-        Tolerance::learn({spec.dtype, one.reference[i], rounded.results[i],
-                          output_of(singles.runs, i), output_of(singles.loops, i), one.oracle[i],
-                          moved[i], longest, gain_of(problem, one, one.oracle[i])});
+    const Evidence evidence{spec.dtype,
+                            one.reference[i],
+                            rounded.results[i],
+                            output_of(free.singles, i),
+                            output_of(free.loops, i),
+                            one.oracle[i],
+                            moved[i],
+                            longest,
+                            gain_of(problem, one, one.oracle[i])};
+    const auto rule = Tolerance::learn(evidence);
     one.tolerances.push_back(std::make_shared<Tolerance>(rule));
-    one.allowed.push_back(rule.allowed(one.oracle[i]));
+    one.allowed.push_back(rule.allowed(evidence));
     // Where terms cancel, elements of one size have errors of many.
     for (const auto& largest : {rounded.largest[i], of_products[i]}) {
       if (largest.defined()) {

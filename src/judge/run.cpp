@@ -150,13 +150,15 @@ Tensors run_oracle(const Problem& problem, const CaseSpec& spec, const Tensors& 
   return out;
 }
 
-Tensors run_in_single(const Problem& problem, const CaseSpec& spec, const Tensors& inputs,
+Tensors run_unrounded(const Problem& problem, const CaseSpec& spec, const Tensors& inputs,
                       const Inside& inside) {
   const auto given = copies(inputs);
-  const std::string what = "reference in float32";
+  const bool wide = spec.dtype == DType::float64;
+  const std::string what = wide ? "reference in float64" : "reference in float32";
   const Declared declared(problem, spec.dtype);
   return accepted(problem, what, spec, place_of(inputs), guarded(what, spec, [&] {
-                    return promoted(problem.reference, given, at::kFloat, inside);
+                    return promoted(problem.reference, given, wide ? at::kDouble : at::kFloat,
+                                    inside);
                   }));
 }
 

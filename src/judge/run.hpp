@@ -30,9 +30,9 @@ namespace ouroboros::judge {
 [[nodiscard]] Tensors run_oracle(const Problem& problem, const CaseSpec& spec,
                                  const Tensors& raised, const Inside& inside = {});
 
-/// What the reference makes where it computes in float32 and does not round to anything lower.
-/// Throws as `run_reference` does.
-[[nodiscard]] Tensors run_in_single(const Problem& problem, const CaseSpec& spec,
+/// What the reference makes where it computes in float32, in float64 for cases in that, and does
+/// not round to anything lower. Throws as `run_reference` does.
+[[nodiscard]] Tensors run_unrounded(const Problem& problem, const CaseSpec& spec,
                                     const Tensors& inputs, const Inside& inside = {});
 
 /// Whether the true values are numbers, all of them.

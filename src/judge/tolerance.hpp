@@ -36,8 +36,18 @@ class Tolerance {
   /// The same by LibTorch's operators, which is what tensors on another device need.
   [[nodiscard]] at::Tensor allowed_by_operators(const at::Tensor& oracle) const;
 
+  /// The allowed error of each element of the oracle that the rule was learnt from: what others of
+  /// its size are allowed, but no more than some times what the evidence says of itself, where that
+  /// is enough to go by.
+  [[nodiscard]] at::Tensor allowed(const Evidence& evidence) const;
+
  private:
   std::vector<double> absolute_;  ///< By the binade of the true value.
+  std::vector<double> least_;     ///< The same, that every element is allowed whatever it does.
+  /// The same: one where moving the inputs tells all of `absolute_`. What cancels on the way may
+  /// come out exact by chance, however often it is tried.
+  std::vector<double> conditioned_;
+  std::vector<double> errors_;  ///< The same: what else counts, relative to the true value.
   double relative_ = 0.0;
 };
 

@@ -188,6 +188,54 @@ TEST_CASE("counts of a choice may differ by equal numbers and by near ones at on
   }
 }
 
+TEST_CASE("equal integers may come in any order, as equal real numbers do", "[judge]") {
+  for (const auto dtype : {DType::int32, DType::int64, DType::uint8}) {
+    const auto with_places = [&](const TopK& places_of) {
+      auto problem = problem_of([places_of](const Tensors& in) {
+        const auto places = places_of(in[0], 3);
+        // Its third largest number, and whether a member is larger than it: both are the same of
+        // all orders.
+        const auto third = in[0].gather(-1, places).select(-1, 2);
+        return Tensors{places, third, in[0].gt(third.unsqueeze(-1)).sum({-1})};
+      });
+      problem.outputs = {"places", "third", "count"};
+      problem.axes[1].minimum = 4;
+      problem.dtypes = {dtype};
+      return problem;
+    };
+    const auto problem = with_places(any_of_ties);
+    const auto pool = pool_of(problem, dtype);
+    const auto refused_of = [&](const TopK& places_of) {
+      return refused(problem, pool, with_places(places_of).reference);
+    };
+    CHECK_FALSE(refused_of(first_of_ties));
+    CHECK_FALSE(refused_of(last_of_ties));
+    CHECK(refused_of([](const at::Tensor& x, std::int64_t count) {
+      return first_of_ties(x, count + 1).slice(-1, 1);
+    }));
+    CHECK(refused_of([](const at::Tensor& x, std::int64_t count) {  // Without the last bit.
+      return first_of_ties(x.bitwise_or(1), count);
+    }));
+  }
+}
+
+TEST_CASE("what hangs on the order of equal integers may be what any order makes of it",
+          "[judge]") {
+  const auto payload = [](const TopK& places_of) {
+    return [places_of](const Tensors& in) {
+      return Tensors{
+          at::arange(in[0].size(-1)).expand_as(in[0]).gather(-1, places_of(in[0], 1)).mul(3)};
+    };
+  };
+  auto problem = problem_of(payload(any_of_ties));
+  problem.dtypes = {DType::uint8};
+  const auto pool = pool_of(problem, DType::uint8);
+  CHECK_FALSE(refused(problem, pool, payload(first_of_ties)));
+  CHECK_FALSE(refused(problem, pool, payload(last_of_ties)));
+  CHECK(refused(problem, pool,
+                [&](const Tensors& in) { return Tensors{payload(first_of_ties)(in)[0] + 1}; }));
+}
+
 TEST_CASE("halves of opposite numbers may both be rounded up", "[judge]") {
   // Two numbers of four bits in a byte.
   const auto packed = [](const at::Tensor& x, const Answer& nearest) {

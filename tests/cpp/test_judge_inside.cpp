@@ -286,6 +286,30 @@ TEST_CASE("distances are true where points are near", "[judge]") {
   CHECK(judge::compare(problem, one, {made * (1 + 1e-9)}).status == "failed");
 }
 
+TEST_CASE("distances may be made by a product, as LibTorch makes those of many points", "[judge]") {
+  const auto by_product = [](const at::Tensor& x) {
+    const auto squares = x.square().sum(-1);
+    const auto square = squares.unsqueeze(1) + squares.unsqueeze(0) - 2 * x.mm(x.t());
+    return square.clamp_min(0).sqrt();
+  };
+  auto problem = problem_of([](const Tensors& in) { return Tensors{at::cdist(in[0], in[0])}; });
+  auto direct = problem_of([](const Tensors& in) {
+    constexpr double euclidean = 2.0;
+    return Tensors{at::cdist(in[0], in[0], euclidean, /*compute_mode=*/2)};
+  });
+  for (const std::int64_t rows : {20, 60}) {
+    const auto one = case_of(problem, rows, 8, "large_mean", 3);
+    CHECK(status_of(problem, one, by_product(one.inputs[0])) == "passed");
+    const auto strict = case_of(direct, rows, 8, "large_mean", 3);
+    CHECK(status_of(direct, strict, by_product(strict.inputs[0])) == "failed");
+    const auto plain = case_of(problem, rows, 8, "normal", 3);
+    CHECK(status_of(problem, plain, by_product(plain.inputs[0])) == "passed");
+    const auto apart = at::cdist(plain.inputs[0], plain.inputs[0], 2.0, /*compute_mode=*/2);
+    CHECK(status_of(problem, plain, apart) == "passed");
+    CHECK(status_of(problem, plain, apart * (1 + 2e-5F)) == "failed");
+  }
+}
+
 TEST_CASE("a blend may be written from either side", "[judge]") {
   const auto blended = [](const at::Tensor& x, const at::Tensor& y, const at::Tensor& gate) {
     return x * gate + y * at::rsub(gate, 1);

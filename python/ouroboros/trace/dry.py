@@ -236,7 +236,9 @@ class _Tracer:
         function = getattr(module, self.entry, None)
         if not callable(function):
             raise RefusalError(
-                "missing_entry_point", f"the source defines no function {self.entry!r}."
+                "missing_entry_point",
+                f"the source defines no function {self.entry!r}, which is given the inputs and "
+                f"returns the outputs. One for a module: def {self.entry}(x): return model(x)",
             )
         return function
 

@@ -230,7 +230,11 @@ def load_entry(file: Path, entry: str) -> Callable[..., Any]:
     exec(compile(file.read_text(), str(file), "exec"), module.__dict__)
     found = getattr(module, entry, None)
     if not callable(found):
-        raise TraceRefusedError("missing_entry_point", f"the source defines no function {entry!r}.")
+        raise TraceRefusedError(
+            "missing_entry_point",
+            f"the source defines no function {entry!r}, which is given the inputs and returns the "
+            f"outputs. One for a module: def {entry}(x): return model(x)",
+        )
     run: Callable[..., Any] = found
     return run
 

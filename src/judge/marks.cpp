@@ -119,6 +119,19 @@ void note_sentinel(const at::Tensor& tensor, std::optional<double> value, MarkNo
   note_input(tensor, notes, [&](std::size_t i) { notes.sentinels.insert({i, *value}); });
 }
 
+/// Whoever asks that of what was given expects to be given it. Asked of what was computed, as of an
+/// attention in which all is masked, it says nothing of inputs.
+void note_what_is_no_number(std::string_view name, const at::Tensor& tensor, MarkNotes& notes) {
+  const bool both = is_one_of(name, {"nan_to_num", "isfinite"});
+  const bool nan =
+      both || is_one_of(name, {"isnan", "nansum", "nanmean", "nanmedian", "nanquantile"});
+  const bool inf = both || is_one_of(name, {"isinf", "isposinf", "isneginf"});
+  note_input(tensor, notes, [&](std::size_t) {
+    notes.nan = notes.nan || nan;
+    notes.inf = notes.inf || inf;
+  });
+}
+
 }  // namespace
 
 void note_marks(std::string_view name, const c10::FunctionSchema& schema,
@@ -150,6 +163,7 @@ void note_marks(std::string_view name, const c10::FunctionSchema& schema,
   }
   const bool equal = is_one_of(name, {"eq", "ne", "not_equal"});
   if (tensor.is_floating_point()) {
+    note_what_is_no_number(name, tensor, notes);
     if (equal) note_sentinel(tensor, number("other"), notes);
     if (masks(name, number("other"))) {
       note_input(tensor, notes, [&](std::size_t i) { notes.masks.insert(i); });
@@ -170,7 +184,8 @@ Marks marks_of(const Problem& problem, DType dtype) {
   const at::NoGradGuard no_grad;
   try {
     const auto inputs = raise(plain_case(problem, dtype).inputs);
-    MarkNotes notes{problem, inputs, {}, {}, {}, {}, {}, false, Scores(problem, inputs)};
+    MarkNotes notes{
+        problem, inputs, {}, {}, {}, {}, {}, false, false, false, Scores(problem, inputs)};
     Inside inside;
     inside.marks = &notes;
     const Declared declared(problem, dtype);
@@ -179,7 +194,9 @@ Marks marks_of(const Problem& problem, DType dtype) {
             {notes.sentinels.begin(), notes.sentinels.end()},
             masks_of(notes),
             {notes.distinct.begin(), notes.distinct.end()},
-            notes.scores.any()};
+            notes.scores.any(),
+            notes.nan,
+            notes.inf};
   } catch (const Error&) {
     throw;  // Of the library or of its bindings: cancelled, say.
   } catch (const std::exception&) {

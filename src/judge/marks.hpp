@@ -22,6 +22,8 @@ struct Marks {
   std::vector<Mask> masks;            ///< Inputs that it treats as one does masks.
   std::vector<std::size_t> distinct;  ///< Inputs that say where it writes.
   bool scores = false;                ///< See `Scores`.
+  bool nan = false;                   ///< It asks which of its numbers are NaN, or steps over them;
+  bool inf = false;                   ///< which are infinite.
 };
 
 /// Nothing where the reference cannot be run.
@@ -38,6 +40,8 @@ struct MarkNotes {
   std::set<std::int64_t> softmaxes;  ///< Extents along which they are taken.
   /// It asks whether anything is left, or is a number, or divides by one where nothing is left.
   bool of_nothing = false;
+  bool nan = false;
+  bool inf = false;
   Scores scores;
 };
 

@@ -154,6 +154,9 @@ CasePool draw_cases(const Problem& declared, const std::vector<DType>& dtypes, s
       const auto specs = judge::derive_cases(problem, dtypes, seed);
       require_memory(problem, {specs.data(), 1});
       pool.marks = judge::marks_of(problem, dtypes.front());
+      auto& policies = problem.policies;
+      policies.nan_meaningful = policies.nan_meaningful || pool.marks.nan;
+      policies.inf_meaningful = policies.inf_meaningful || pool.marks.inf;
       pool.growth = judge::Growth::of(problem, dtypes.front());
     }
     draw();

@@ -6,8 +6,11 @@
 #include <ATen/ops/index_add.h>
 #include <ATen/ops/index_copy.h>
 #include <ATen/ops/index_put.h>
+#include <ATen/ops/isinf.h>
+#include <ATen/ops/isnan.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/nan_to_num.h>
 #include <ATen/ops/rsub.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/sigmoid.h>
@@ -145,6 +148,24 @@ TEST_CASE("real numbers that inputs are tested for are sentinels of theirs", "[j
   CHECK(sentinels([](const Tensors& in) {
           return Tensors{at::where(in[0].abs().eq(3) & in[1].eq(INFINITY), in[0], in[0] < 5)};
         }).empty());
+}
+
+TEST_CASE("who asks for NaN or infinities in an input is given some", "[judge]") {
+  const auto asked = [](Reference reference) {
+    const auto found = marks_of(of_missing(std::move(reference)), DType::float32);
+    return std::pair(found.nan, found.inf);
+  };
+  CHECK(asked([](const Tensors& in) {
+          return Tensors{at::where(at::isnan(in[1]), in[0], in[1])};
+        }) == std::pair(true, false));
+  CHECK(asked([](const Tensors& in) {
+          return Tensors{at::where(at::isinf(in[1].to(at::kFloat)), in[0], in[1])};
+        }) == std::pair(false, true));
+  CHECK(asked([](const Tensors& in) { return Tensors{at::nan_to_num(in[0]) + in[1]}; }) ==
+        std::pair(true, true));
+  CHECK(asked([](const Tensors& in) {  // Of what may be masked throughout.
+          return Tensors{at::nan_to_num(at::softmax(in[0], -1)) * in[1]};
+        }) == std::pair(false, false));
 }
 
 TEST_CASE("inputs that a reference treats as masks are zeros and ones in some cases", "[judge]") {

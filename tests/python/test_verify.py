@@ -541,6 +541,28 @@ def test_a_problem_gives_back_what_it_was_made_of() -> None:
     assert "run_float64(const double* x" in problem.prototypes()
 
 
+def test_who_replaces_nan_in_an_input_is_given_some() -> None:
+    problem = ouroboros.problems.from_callable(
+        lambda x: torch.nan_to_num(x, nan=0.0, posinf=1e4, neginf=-1e4) * 2,
+        inputs={"x": "rows cols"},
+        dtypes=["float32"],
+        name="cleaned",
+    )
+    loop = """
+#include <cmath>
+extern "C" void run_float32(const float* x, float* out, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows * cols; ++i) out[i] = 2 * (%s);
+}
+"""
+    honest = "std::isnan(x[i]) ? 0 : std::isinf(x[i]) ? std::copysign(1e4f, x[i]) : x[i]"
+    referee = ouroboros.Referee(until="sweep")
+    assert referee.judge(problem, loop % honest).status.value == "ok"
+    for wrong, family in (("x[i]", "nan"), ("std::isnan(x[i]) ? 0 : x[i]", "inf")):
+        verdict = referee.judge(problem, loop % wrong)
+        assert verdict.status.value == "incorrect"
+        assert family in verdict.summary
+
+
 def test_padding_among_indices_and_lengths_to_the_whole_extent_are_met() -> None:
     def masked_loss(x: torch.Tensor, targets: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
         cross_entropy = torch.nn.functional.cross_entropy

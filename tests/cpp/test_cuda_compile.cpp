@@ -440,6 +440,28 @@ TEST_CASE("a source that cannot launch is refused before it is compiled") {
              ContainsSubstring("refused_source") && ContainsSubstring("2048 KiB"));
 }
 
+TEST_CASE("numbers become what a kernel takes") {
+  if (without_nvrtc()) return;
+  const auto module = compiled(
+      "//! launch k<<<1, 1>>>(cols, cols, 1, 1.0 / cols, x, 0.1);\n"
+      "extern \"C\" __global__ void k(int n, float a, double b, float c, const float* x,\n"
+      "                             double d) {}");
+  INFO(module.record.log);
+  REQUIRE_FALSE(module.failure);
+  const auto plan = cuda::plan_for(module, matrix(2, 5, DType::float32), {{"cols", 5}});
+  const auto& launch = std::get<KernelLaunch>(plan.launches.at(0));
+  const auto read = [&launch](std::size_t i, auto value) {
+    REQUIRE(launch.fields.at(i).size == sizeof value);
+    std::memcpy(&value, launch.parameters.data() + launch.fields[i].offset, sizeof value);
+    return value;
+  };
+  CHECK(read(0, int{}) == 5);
+  CHECK(read(1, float{}) == 5.0F);
+  CHECK(read(2, double{}) == 1.0);
+  CHECK(read(3, float{}) == 0.2F);
+  CHECK(read(5, double{}) == 0.1);
+}
+
 TEST_CASE("a module that does not fit its specification is told so") {
   if (without_nvrtc()) return;
   const auto fault = [](const std::string& source) -> std::string {
@@ -457,8 +479,10 @@ TEST_CASE("a module that does not fit its specification is told so") {
   CHECK_THAT(fault("//! launch k<<<1, 1>>>(x)\nextern \"C\" __global__ void k(float* x, int n) {}"),
              ContainsSubstring("takes 2 arguments and gets 1"));
   CHECK_THAT(fault("//! launch k<<<1, 1>>>(1, 2)\n"
-                   "extern \"C\" __global__ void k(int a, long long b) {}"),
+                   "extern \"C\" __global__ void k(int a, float* b) {}"),
              ContainsSubstring("has 4 bytes and the kernel's parameter 8"));
+  CHECK_THAT(fault("//! launch k<<<1, 1>>>(0.5)\nextern \"C\" __global__ void k(int a) {}"),
+             ContainsSubstring("a real number, and the kernel's parameter an integer"));
   CHECK(
       fault("//! launch k<<<1, 1>>>(1, 2: int64, 0.5, null, 1.5: float64)\n"
             "extern \"C\" __global__ void k(int a, long long b, float c, void* d, double e) {}") ==

@@ -1,7 +1,9 @@
 // Launch specifications: what they say, what they cannot say, and what they do to hostile input.
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <string>
 
@@ -205,6 +207,94 @@ TEST_CASE("every kind of statement reaches the plan") {
   CHECK(LaunchPlan::parse(bytes).serialise() == bytes);
 }
 
+TEST_CASE("real arguments are computed as host code would") {
+  const auto value = [](const std::string& expression) {
+    const auto plan = planned(
+        "//! let half = 0.5f\n//! let scale = half / sqrt(cols)\n"
+        "//! launch one<<<1, 1>>>(" +
+        expression + ");");
+    return read<float>(kernel(plan, 0).parameters, 0);
+  };
+  CHECK(value("1.0 / cols") == 0.1F);
+  CHECK(value("1 / sqrt(x.shape[0] + 3)") == 1.0F / 3);
+  CHECK(value("scale") == static_cast<float>(0.5 / std::sqrt(10.0)));
+  CHECK(value("-min(half, 1, 2.5) * 4") == -2.0F);
+  CHECK(value("max(rows / 4, 0.25)") == 1.0F);  // Without a real number: rounded down.
+  CHECK(value("-inf") == -std::numeric_limits<float>::infinity());
+  CHECK(value("1e-6f") == 1e-6F);
+  CHECK(std::isinf(value("1.0 / (rows - 6)")));  // Where a tensor is empty nothing is launched.
+
+  const auto fault = [](const std::string& line) {
+    return fault_of("//! let half = 0.5\n//! " + line);
+  };
+  const std::string integer = "is no integer, and one is needed here";
+  CHECK_THAT(fault("launch none<<<half * 4, 1>>>()"), ContainsSubstring("'half' " + integer));
+  CHECK_THAT(fault("launch none<<<sqrt(4), 1>>>()"), ContainsSubstring("'sqrt' " + integer));
+  CHECK_THAT(fault("let a = cdiv(cols, 2.0)"), ContainsSubstring("'2.0' " + integer));
+  CHECK_THAT(fault("let a = 7.0 % 2"), ContainsSubstring("'7.0' " + integer));
+  CHECK_THAT(fault("if half: launch none<<<1, 1>>>()"), ContainsSubstring(integer));
+  CHECK_THAT(fault("let a = half < 1"), ContainsSubstring(integer));
+  CHECK_THAT(fault("let a = not half"), ContainsSubstring(integer));
+  CHECK_THAT(fault("let a = x.shape[half]"), ContainsSubstring(integer));
+  CHECK_THAT(fault("let half = 1"), ContainsSubstring("already names"));
+  // What one branch calls a real number may be an integer in the other.
+  const auto plan = planned(
+      "//! if rows > 7: let a = 0.5\n//! else: let a = 3\n"
+      "//! launch one<<<1, 1>>>(a * 0.5)");
+  CHECK(read<float>(kernel(plan, 0).parameters, 0) == 1.5F);
+}
+
+TEST_CASE("numbers are passed as the kernel declares its parameters") {
+  auto module = module_of(
+      "//! launch typed<<<1, 1>>>(rows, rows, rows: int64, cols / 3.0, rows, rows: int32)");
+  KernelResources typed;
+  typed.function = "typed";
+  typed.parameters = {{0, 4}, {8, 8}, {16, 8}, {24, 8}, {32, 4}, {36, 4}};
+  typed.parameter_bytes = 40;
+  module.kernels.push_back(typed);
+  using enum cuda::ParameterKind;
+  module.parameter_kinds["typed"] = {real, real, integer, real, other, real};
+  const auto plan = cuda::plan_for(module, signature(), axes);
+  const auto& bytes = kernel(plan, 0).parameters;
+  CHECK(read<float>(bytes, 0) == 6.0F);
+  CHECK(read<double>(bytes, 8) == 6.0);
+  CHECK(read<std::int64_t>(bytes, 16) == 6);
+  CHECK(read<double>(bytes, 24) == 10.0 / 3);
+  CHECK(read<std::int32_t>(bytes, 32) == 6);
+  CHECK(read<std::int32_t>(bytes, 36) == 6);  // A type that is stated holds.
+
+  const auto fault = [](const std::string& argument, cuda::ParameterKind kind) {
+    auto one = module_of("//! launch one<<<1, 1>>>(" + argument + ")");
+    one.parameter_kinds["one"] = {kind};
+    try {
+      (void)cuda::plan_for(one, signature(), axes);
+    } catch (const SpecificationFault& found) {
+      return std::string(found.what());
+    }
+    return std::string();
+  };
+  CHECK_THAT(fault("1.0", integer), ContainsSubstring("column 26: this is a real number, and"));
+  CHECK(fault("1.0", other).empty());
+  CHECK_THAT(fault("16777216 * 16777216", integer), ContainsSubstring("does not fit into int32"));
+}
+
+TEST_CASE("PTX says what its kernels' parameters are") {
+  using enum cuda::ParameterKind;
+  const auto kinds = cuda::parameter_kinds(
+      ".visible .entry first(  // .entry not(.param .f32 a)\n"
+      "  .param .u64 .ptr .global .align 16 first_param_0,\n"
+      "  .param .u64 first_param_1, /* .param .u64 gone, */ .param .f32 c,\n"
+      "  .param .align 2 .b8 d[2], .param .s16 e, .param .f64 f\n)\n{ ret; }\n"
+      ".entry bare { call (x), f, (y); }\n.entry none() { ret; }\n.weak .entry last(.param .b32 "
+      "x)");
+  REQUIRE(kinds.size() == 3);
+  CHECK(kinds.at("first") == std::vector{integer, integer, real, other, integer, real});
+  CHECK(kinds.at("none").empty());
+  CHECK(kinds.at("last") == std::vector{other});
+  CHECK(cuda::parameter_kinds("/* .entry open(").empty());
+  CHECK(cuda::parameter_kinds(".entry open(.param .u64 a").empty());
+}
+
 TEST_CASE("conditions, alternatives and loops choose launches") {
   const auto functions = [](const std::string& source) {
     std::string text;
@@ -325,8 +415,11 @@ TEST_CASE("faults name their place and what to do") {
   CHECK_THAT(fault("let a = 1)"), ContainsSubstring("closes nothing"));
   CHECK_THAT(fault("let a = 1 +"), ContainsSubstring("found the end of the statement"));
   CHECK_THAT(fault("let a = 1 < 2 < 3"), ContainsSubstring("do not chain"));
-  CHECK_THAT(fault("let a = 1.5"), ContainsSubstring("sizes are integers"));
-  CHECK_THAT(fault("let a = 1e999"), ContainsSubstring("sizes are integers"));
+  CHECK_THAT(fault("launch none<<<1.5, 1>>>()"),
+             ContainsSubstring("column 19: '1.5' is no integer"));
+  CHECK_THAT(fault("let a = 1e999"), ContainsSubstring("no number that a double holds"));
+  CHECK_THAT(fault("let a = 1.5x"), ContainsSubstring("no number that a double holds"));
+  CHECK_THAT(fault("let a = sqrt(1, 2)"), ContainsSubstring("takes one argument, not 2"));
   CHECK_THAT(fault("let a = min(1)"), ContainsSubstring("two arguments or more, not 1"));
   CHECK_THAT(fault("let a = x.size"), ContainsSubstring("a buffer has no 'size'"));
   CHECK_THAT(fault("let a = x.shape[2]"), ContainsSubstring("'x' has 2 dimensions"));

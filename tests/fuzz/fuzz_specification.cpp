@@ -1,6 +1,6 @@
 // Fuzzes launch specifications: any source must be read or refused, and what is read must be
-// evaluated or refused, on any shapes; and as PTX, any can be staggered. Seeds are sources behind
-// two bytes for the shape.
+// evaluated or refused, on any shapes; and as PTX, any can be staggered and asked for its kernels.
+// Seeds are sources behind two bytes for the shape.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string source(reinterpret_cast<const char*>(data) + 2, size - 2);
   static_cast<void>(cuda::refuse_cuda_source(source));
   static_cast<void>(cuda::staggered(source));
+  static_cast<void>(cuda::parameter_kinds(source));
   try {
     cuda::CudaModule module;
     module.specification = cuda::parse_specification(source);

@@ -223,6 +223,7 @@ void conclude(const std::optional<sandbox::Exit>& exit, const compile::ScratchFo
   module.cubin.sha256 = sha256_hex(module.cubin.bytes.data(), module.cubin.bytes.size());
   const auto ptx = compile::read_image(scratch.path() / ptx_file, image_bytes(limits));
   module.ptx.assign(reinterpret_cast<const char*>(ptx.data()), ptx.size());
+  module.parameter_kinds = parameter_kinds(module.ptx);
   module.kernels = kernel_resources(module.cubin.bytes);
   for (const auto& kernel : module.kernels) module.record.entries.push_back(kernel.function);
   module.record.succeeded = true;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compile/cuda/parameter_kinds.hpp"
 #include "compile/cuda/specification.hpp"
 #include "ouroboros/api.hpp"
 #include "ouroboros/candidate.hpp"
@@ -34,6 +35,7 @@ struct CudaModule {
   std::string ptx;  ///< What `cubin` was assembled from.
   LaunchSpecification specification;
   std::vector<KernelResources> kernels;
+  std::map<std::string, std::vector<ParameterKind>> parameter_kinds;  ///< Of kernels by name.
   std::optional<CudaFailure> failure;
   DType dtype = DType::float32;
   std::string language;

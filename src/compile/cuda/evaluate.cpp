@@ -29,6 +29,13 @@ std::string names(const Map& map) {
   return text.empty() ? "none" : text;
 }
 
+/// Counts a term. Throws where there are too many.
+void count(const Expression& term, const Scope& scope) {
+  if (++scope.evaluated > most_evaluated) {
+    throw SpecificationFault(term.at, fmt::format("more than {} terms", most_evaluated));
+  }
+}
+
 [[noreturn]] void overflow(Position at, std::string_view what) {
   throw SpecificationFault(at, fmt::format("'{}' overflows 64 bits", what));
 }
@@ -110,6 +117,35 @@ std::int64_t number_of(const Expression& node, const Scope& scope) {
                         names(scope.numbers)));
 }
 
+double real_of(const Expression& node, const Scope& scope) {
+  const auto operand = [&](std::size_t i) { return evaluate_real(node.children[i], scope); };
+  switch (node.kind) {
+    case Kind::literal:
+      return node.literal;
+    case Kind::name: {
+      const auto found = scope.reals.find(node.text);
+      // A name that is real in one branch of an `if` may be an integer in the other.
+      return found != scope.reals.end() ? found->second
+                                        : static_cast<double>(number_of(node, scope));
+    }
+    case Kind::negate:
+      return -operand(0);
+    case Kind::call: {
+      double result = operand(0);
+      if (node.text == "sqrt") return std::sqrt(result);
+      for (std::size_t i = 1; i < node.children.size(); ++i) {
+        result = node.text == "min" ? std::min(result, operand(i)) : std::max(result, operand(i));
+      }
+      return result;
+    }
+    default:
+      if (node.text == "+") return operand(0) + operand(1);
+      if (node.text == "-") return operand(0) - operand(1);
+      if (node.text == "*") return operand(0) * operand(1);
+      return operand(0) / operand(1);
+  }
+}
+
 template <typename T>
 std::vector<std::byte> bytes_of(T value) {
   std::vector<std::byte> bytes(sizeof value);
@@ -167,9 +203,7 @@ std::int64_t elements(const std::vector<std::int64_t>& shape, Position at) {
 }
 
 std::int64_t evaluate(const Expression& expression, const Scope& scope) {
-  if (++scope.evaluated > most_evaluated) {
-    throw SpecificationFault(expression.at, fmt::format("more than {} terms", most_evaluated));
-  }
+  count(expression, scope);
   switch (expression.kind) {
     case Kind::number:
       return expression.number;
@@ -190,17 +224,26 @@ std::int64_t evaluate(const Expression& expression, const Scope& scope) {
       return evaluate(expression.children[0], scope) == 0 ? 1 : 0;
     case Kind::binary:
       return binary(expression, scope);
+    case Kind::literal:
+      break;  // The parser has none where integers belong.
   }
   return 0;
 }
 
-std::vector<std::byte> encode(const Value& value, ElementType type, const Scope& scope,
+double evaluate_real(const Expression& expression, const Scope& scope) {
+  if (!expression.real) return static_cast<double>(evaluate(expression, scope));
+  count(expression, scope);
+  return real_of(expression, scope);
+}
+
+std::vector<std::byte> encode(const Expression& value, ElementType type, const Scope& scope,
                               Position at) {
-  if (const auto* number = std::get_if<double>(&value)) {
-    if (is_floating(type)) return real(*number, type, at);
-    throw SpecificationFault(at, fmt::format("{} is no {}", *number, to_string(type)));
+  if (value.real) {
+    const double number = evaluate_real(value, scope);
+    if (is_floating(type)) return real(number, type, at);
+    throw SpecificationFault(at, fmt::format("{} is no {}", number, to_string(type)));
   }
-  const std::int64_t number = evaluate(std::get<Expression>(value), scope);
+  const std::int64_t number = evaluate(value, scope);
   switch (type) {
     case ElementType::boolean:
       if (number == 0 || number == 1) return bytes_of(static_cast<std::uint8_t>(number));

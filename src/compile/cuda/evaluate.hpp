@@ -23,6 +23,7 @@ struct BufferView {
 struct Scope {
   DType dtype = DType::float32;
   std::map<std::string, std::int64_t, std::less<>> numbers;
+  std::map<std::string, double, std::less<>> reals;
   std::map<std::string, BufferView, std::less<>> buffers;
   mutable std::uint64_t evaluated = 0;  ///< Terms so far: hostile sources loop over long ones.
 
@@ -37,9 +38,13 @@ struct Scope {
 /// `SpecificationFault` at the operator. Comparisons give 1 or 0; division rounds down.
 [[nodiscard]] std::int64_t evaluate(const Expression& expression, const Scope& scope);
 
+/// The same in float64, as IEEE 754 has it: where a tensor is empty, `1.0 / cols` is infinite.
+/// Parts without a real number are integers still.
+[[nodiscard]] double evaluate_real(const Expression& expression, const Scope& scope);
+
 /// The bytes of a number as a value of `type`, which is not `dtype`, little-endian. Throws
 /// `SpecificationFault` when the type does not hold it.
-[[nodiscard]] std::vector<std::byte> encode(const Value& value, ElementType type,
+[[nodiscard]] std::vector<std::byte> encode(const Expression& value, ElementType type,
                                             const Scope& scope, Position at);
 
 }  // namespace ouroboros::cuda

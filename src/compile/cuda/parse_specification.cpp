@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <limits>
+#include <functional>
+#include <set>
+#include <string>
 
 #include "compile/cuda/specification.hpp"
 #include "compile/cuda/tokens.hpp"
@@ -17,9 +19,31 @@ constexpr int most_nesting = 64;
 constexpr std::size_t most_terms = 1024;  // In one expression: trees are walked recursively.
 
 // What an expression could not tell from a name. The statements' own words may be names.
-constexpr std::array<std::string_view, 13> reserved = {
-    "and",    "or",    "not",  "min", "max", "cdiv",      "next_pow2",
-    "sizeof", "dtype", "null", "inf", "nan", "tensor_map"};
+constexpr std::array<std::string_view, 14> reserved = {
+    "and",    "or",    "not",  "min", "max", "cdiv",       "next_pow2",
+    "sizeof", "dtype", "null", "inf", "nan", "tensor_map", "sqrt"};
+
+/// The first real number in an expression that has one.
+const Expression& first_real(const Expression& node) {
+  for (const auto& child : node.children) {
+    if (child.real) return first_real(child);
+  }
+  return node;
+}
+
+void require_integer(const Expression& node) {
+  if (!node.real) return;
+  const auto& real = first_real(node);
+  throw SpecificationFault(
+      real.at, fmt::format("'{}' is no integer, and one is needed here: real numbers are for "
+                           "arguments and values, with + - * /, min, max and sqrt",
+                           real.text));
+}
+
+bool any_real(const Expression& node) {
+  return std::any_of(node.children.begin(), node.children.end(),
+                     [](const Expression& child) { return child.real; });
+}
 
 class Parser {
  public:
@@ -43,6 +67,7 @@ class Parser {
           specification.statements.push_back(std::move(parsed));
         }
       }
+      accept(";");  // As C++ would have it.
       if (peek().kind != Token::Kind::end_of_statement) {
         fault(fmt::format("the statement should end before '{}'", peek().text));
       }
@@ -153,9 +178,11 @@ class Parser {
       return {at, dtypes()};
     }
     if (verb == "let") {
-      auto let_name = name("a name");
+      Let let{name("a name"), {}};
       expect("=");
-      return {at, Let{std::move(let_name), expression()}};
+      let.value = value();
+      if (let.value.real) reals_.insert(let.name);
+      return {at, std::move(let)};
     }
     if (verb == "scratch" || verb == "state") return {at, declaration(verb == "state")};
     if (verb == "memset") {
@@ -402,29 +429,15 @@ class Parser {
     return map;
   }
 
-  Value value() {
-    const auto mark = next_;
-    const bool negative = accept("-");
-    if (const auto number = real()) return negative ? -*number : *number;
-    next_ = mark;
-    return expression();
-  }
-
-  std::optional<double> real() {
-    if (accept("inf")) return std::numeric_limits<double>::infinity();
-    if (accept("nan")) return std::numeric_limits<double>::quiet_NaN();
-    if (peek().kind != Token::Kind::real) return std::nullopt;
-    const auto& text = peek().text;
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size()) {
-      fault(fmt::format("'{}' is no number that a double holds", text));
-    }
-    ++next_;
-    return number;
-  }
-
+  /// An integer.
   Expression expression() {
+    auto node = value();
+    require_integer(node);
+    return node;
+  }
+
+  /// An integer or a real number.
+  Expression value() {
     terms_ = 0;
     return disjunction();
   }
@@ -450,6 +463,10 @@ class Parser {
     node.text = tokens_[next_++].text;
     node.children.push_back(std::move(left));
     node.children.push_back((this->*operand)());
+    node.real = any_real(node);
+    if (node.text != "+" && node.text != "-" && node.text != "*" && node.text != "/") {
+      for (const auto& child : node.children) require_integer(child);
+    }
     return node;
   }
 
@@ -492,6 +509,8 @@ class Parser {
     node.at = peek().at;
     ++next_;
     node.children.push_back((this->*operand)());
+    node.real = any_real(node);
+    if (kind == Kind::invert) require_integer(node);
     return node;
   }
 
@@ -510,9 +529,7 @@ class Parser {
       node.number = integer();
       return node;
     }
-    if (peek().kind == Token::Kind::real) {
-      fault(fmt::format("'{}' is no integer, and sizes are integers", peek().text));
-    }
+    if (peek().kind == Token::Kind::real || sees("inf") || sees("nan")) return real();
     if (accept("sizeof")) {
       node.kind = Kind::size;
       expect("(");
@@ -520,12 +537,31 @@ class Parser {
       expect(")");
       return node;
     }
-    for (const std::string_view function : {"min", "max", "cdiv", "next_pow2"}) {
+    for (const std::string_view function : {"min", "max", "cdiv", "next_pow2", "sqrt"}) {
       if (accept(function)) return function_call(std::move(node), function);
     }
     node.kind = Kind::name;
     node.text = name("a number or a name");
     if (accept(".")) return property(std::move(node));
+    node.real = reals_.contains(node.text);
+    return node;
+  }
+
+  Expression real() {
+    Expression node;
+    node.kind = Kind::literal;
+    node.real = true;
+    node.at = peek().at;
+    node.text = peek().text;
+    auto digits = std::string_view(node.text);
+    const bool is_word = peek().kind == Token::Kind::word;
+    if (!is_word && (digits.ends_with('f') || digits.ends_with('F'))) digits.remove_suffix(1);
+    const auto* const last = digits.data() + digits.size();
+    const auto [end, error] = std::from_chars(digits.data(), last, node.literal);
+    if (error != std::errc() || end != last) {
+      fault(fmt::format("'{}' is no number that a double holds", node.text));
+    }
+    ++next_;
     return node;
   }
 
@@ -552,17 +588,17 @@ class Parser {
     } while (accept(","));
     expect(")");
     const auto count = node.children.size();
-    const bool right = function == "cdiv"        ? count == 2
-                       : function == "next_pow2" ? count == 1
-                                                 : count >= 2;
+    const bool one = function == "next_pow2" || function == "sqrt";
+    const bool right = function == "cdiv" ? count == 2 : one ? count == 1 : count >= 2;
     if (!right) {
-      throw SpecificationFault(node.at,
-                               fmt::format("{} takes {}, not {}", function,
-                                           function == "cdiv"        ? "two arguments"
-                                           : function == "next_pow2" ? "one argument"
-                                                                     : "two arguments or more",
-                                           count));
+      throw SpecificationFault(node.at, fmt::format("{} takes {}, not {}", function,
+                                                    function == "cdiv" ? "two arguments"
+                                                    : one              ? "one argument"
+                                                                       : "two arguments or more",
+                                                    count));
     }
+    node.real = function == "sqrt" || any_real(node);
+    if (function == "cdiv" || function == "next_pow2") require_integer(node);
     return node;
   }
 
@@ -573,6 +609,7 @@ class Parser {
     if (node.member == "shape" || node.member == "stride") {
       expect("[");
       node.children.push_back(disjunction());
+      require_integer(node.children.back());
       expect("]");
     } else if (node.member != "elements" && node.member != "bytes") {
       throw SpecificationFault(at, fmt::format("a buffer has no '{}': it has shape[i], stride[i], "
@@ -586,6 +623,7 @@ class Parser {
   std::size_t next_ = 0;
   int depth_ = 0;
   std::size_t terms_ = 0;
+  std::set<std::string, std::less<>> reals_;  ///< What `let` has named real numbers.
 };
 
 }  // namespace

@@ -98,9 +98,12 @@ class Planner {
   void carry_out(const Dtypes& /*dtypes*/, Position /*at*/) {}
 
   void carry_out(const Let& let, Position at) {
-    const std::int64_t value = evaluate(let.value, scope_);
     require_new(let.name, at);
-    scope_.numbers.emplace(let.name, value);
+    if (let.value.real) {
+      scope_.reals.emplace(let.name, evaluate_real(let.value, scope_));
+    } else {
+      scope_.numbers.emplace(let.name, evaluate(let.value, scope_));
+    }
   }
 
   void carry_out(const Conditional& conditional, Position /*at*/) {
@@ -273,10 +276,16 @@ class Planner {
     }
     launch.fields = kernel.parameters;
     launch.parameters.resize(kernel.parameter_bytes);
+    const auto found = module_.parameter_kinds.find(launch.function);
+    const auto kind_of = [&](std::size_t i) {
+      return found != module_.parameter_kinds.end() && i < found->second.size()
+                 ? found->second[i]
+                 : ParameterKind::other;
+    };
     for (std::size_t i = 0; i < call.arguments.size(); ++i) {
       const auto& argument = call.arguments[i];
-      auto encoded = encode_argument(argument);
       const auto& field = kernel.parameters[i];
+      auto encoded = encode_argument(argument, kind_of(i), field.size);
       if (field.size != encoded.bytes.size()) {
         throw SpecificationFault(
             argument.at,
@@ -300,7 +309,9 @@ class Planner {
     std::optional<ParameterTensorMap> tensor_map = {};
   };
 
-  [[nodiscard]] EncodedArgument encode_argument(const Argument& argument) const {
+  /// For a parameter of `kind` and `size` bytes.
+  [[nodiscard]] EncodedArgument encode_argument(const Argument& argument, ParameterKind kind,
+                                                std::uint32_t size) const {
     constexpr std::size_t pointer_bytes = 8;
     const std::vector<std::byte> zeros(pointer_bytes);
     if (std::holds_alternative<NullArgument>(argument.what)) return {zeros};
@@ -311,15 +322,27 @@ class Planner {
       return {zeros, place(*pointer, argument.at)};
     }
     const auto& scalar = std::get<ScalarArgument>(argument.what);
-    const auto* expression = std::get_if<Expression>(&scalar.value);
+    const auto& value = scalar.value;
     // A lone name is a buffer where there is one, whatever else has that name.
-    if (expression != nullptr && expression->kind == Expression::Kind::name && !scalar.type) {
-      const auto found = scope_.buffers.find(expression->text);
+    if (value.kind == Expression::Kind::name && !scalar.type) {
+      const auto found = scope_.buffers.find(value.text);
       if (found != scope_.buffers.end()) return {zeros, BufferOffset{found->second.index, 0}};
     }
-    const auto type =
-        scalar.type.value_or(expression != nullptr ? ElementType::int32 : ElementType::float32);
-    return {encode(scalar.value, resolve(type, module_.dtype), scope_, argument.at)};
+    if (scalar.type) {
+      return {encode(value, resolve(*scalar.type, module_.dtype), scope_, argument.at)};
+    }
+    if (value.real && kind == ParameterKind::integer) {
+      throw SpecificationFault(argument.at,
+                               "this is a real number, and the kernel's parameter an integer");
+    }
+    return {encode(value, type_for(value, kind, size), scope_, argument.at)};
+  }
+
+  /// What a number is passed as. An integer of 8 bytes has to be asked for: a pointer is declared
+  /// as one, and arguments in the wrong order would go unnoticed.
+  static ElementType type_for(const Expression& value, ParameterKind kind, std::uint32_t size) {
+    if (!value.real && kind != ParameterKind::real) return ElementType::int32;
+    return kind == ParameterKind::real && size == 8 ? ElementType::float64 : ElementType::float32;
   }
 
   [[nodiscard]] BufferOffset place(const PointerArgument& pointer, Position at) const {
@@ -414,7 +437,8 @@ class Planner {
   }
 
   void require_new(const std::string& name, Position at) const {
-    if (scope_.numbers.contains(name) || scope_.buffers.contains(name)) {
+    if (scope_.numbers.contains(name) || scope_.reals.contains(name) ||
+        scope_.buffers.contains(name)) {
       throw SpecificationFault(at, fmt::format("'{}' already names something", name));
     }
   }

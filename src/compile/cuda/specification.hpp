@@ -57,10 +57,11 @@ enum class ElementType : std::uint8_t {
 [[nodiscard]] std::uint32_t size_of(ElementType type) noexcept;  ///< In bytes; 0 for `dtype`.
 [[nodiscard]] bool is_floating(ElementType type) noexcept;
 
-/// An integer expression as a tree.
+/// An expression as a tree: of integers, or of real numbers where `real` says so.
 struct Expression {
   enum class Kind : std::uint8_t {
     number,    ///< `number`.
+    literal,   ///< `literal`, a real number.
     name,      ///< An axis or a `let`; as an argument, perhaps a buffer.
     property,  ///< `text`.`member`, with an index in `children` for shape and stride.
     size,      ///< sizeof(`type`).
@@ -70,16 +71,15 @@ struct Expression {
     binary,  ///< `text` is the operator.
   };
   Kind kind = Kind::number;
+  bool real = false;  ///< A real number is in it; integers beside it are taken as real ones.
   Position at;
   std::int64_t number = 0;
+  double literal = 0;
   std::string text;
   std::string member;
   ElementType type = ElementType::dtype;
   std::vector<Expression> children;
 };
-
-/// A number: a floating-point literal, or an integer expression.
-using Value = std::variant<double, Expression>;
 
 struct NullArgument {};
 
@@ -90,8 +90,8 @@ struct PointerArgument {
 };
 
 struct ScalarArgument {
-  Value value;
-  std::optional<ElementType> type;  ///< Empty: int32, or float32 for a floating-point literal.
+  Expression value;
+  std::optional<ElementType> type;  ///< Empty: what the kernel declares.
 };
 
 using Extents = std::vector<Expression>;  ///< Innermost first.
@@ -120,7 +120,7 @@ struct Dtypes {
 
 struct Let {
   std::string name;
-  Expression value;
+  Expression value;  ///< Integer or real.
 };
 
 /// A scratch buffer, or a state buffer when it has values.
@@ -128,12 +128,12 @@ struct Declaration {
   std::string name;
   ElementType type = ElementType::dtype;
   std::vector<Expression> shape;
-  std::optional<std::vector<Value>> values;
+  std::optional<std::vector<Expression>> values;
 };
 
 struct Memset {
   std::string buffer;
-  Value value;
+  Expression value;
 };
 
 struct Copy {

@@ -152,6 +152,7 @@ Record gpu_state_record(const GpuState& state) {
   one["slowdowns"] = py::cast(state.slowdowns);
   one["clocks_locked"] = py::cast(state.clocks_locked);
   one["other_processes"] = py::cast(state.other_processes);
+  one["other_busy_percent"] = py::cast(state.other_busy_percent);
   one["shared"] = py::cast(state.shared);
   one["power_violation_ns"] = py::cast(state.power_violation_ns);
   one["thermal_violation_ns"] = py::cast(state.thermal_violation_ns);

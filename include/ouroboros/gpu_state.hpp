@@ -29,6 +29,9 @@ struct GpuState {
   /// Processes with a compute context on the GPU besides this one and the library's helpers. At
   /// least so many: those of other containers are not seen.
   int other_processes = 0;
+  /// For how much of the time since the same process was asked before, or of the last second, those
+  /// computed; as the driver samples it, some five times a second.
+  int other_busy_percent = 0;
   /// Whether the GPU is partitioned (MIG) or shared by MPS. Clocks and power are the whole GPU's
   /// then. False where it is not known.
   bool shared = false;

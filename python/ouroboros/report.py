@@ -244,7 +244,14 @@ class _View:
             ("power", lambda s: f"{s.power_w:.0f} of {s.power_limit_w:.0f} W"),
             ("temperature", lambda s: f"{s.temperature_c} \u00b0C"),
             ("slowdowns", lambda s: ", ".join(s.slowdowns) or "none"),
-            ("processes of others", lambda s: str(s.other_processes)),
+            (
+                "processes of others",
+                lambda s: (
+                    f"{s.other_processes}, busy for {s.other_busy_percent} % of the time"
+                    if s.other_processes
+                    else "0"
+                ),
+            ),
         ]
         if (start and start.reason) or (end and end.reason):
             lines.append(("not known", lambda s: s.reason or "-"))

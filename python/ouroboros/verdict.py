@@ -324,6 +324,8 @@ class GpuState(_Record):
     """The GPU is partitioned (MIG) or shared by MPS."""
     reason: str
     """Why the state, or a part of it, is not known; empty when it is."""
+    other_busy_percent: int = 0
+    """For how much of the time since the state before others computed, as the driver samples it."""
 
 
 class BaselineTiming(_Record):

@@ -21,6 +21,11 @@ constexpr std::uint64_t gate_purpose = 100;
 /// ones are is decided without looking at the ratio, so that it favours nobody.
 constexpr int most_void = 1;
 
+/// So much of the time may others compute while a process runs: a desktop does. Company that leaves
+/// the clock where it is voids no block, and may slow one arm more than the other: a ratio found
+/// in it was 1.1 % off (benchmarks/results/h200/clock_gate_in_company.json).
+constexpr int most_busy_percent = 5;
+
 /// What a fresh pair of processes measured: the candidate, a copy of it and the baseline.
 struct Process {
   std::vector<timing::Block> blocks;
@@ -74,6 +79,18 @@ timing::GateRun run_of(const Process& process, bool first_only, double trim) {
   return {mean.mean, mean.standard_error, same.mean};
 }
 
+/// Throws `Error{unstable}` where others have computed on the GPU meanwhile.
+void require_alone(Race& race) {
+  const auto state = race.gpu_state();
+  if (state && state->other_busy_percent > most_busy_percent) {
+    throw Error(ErrorCode::unstable,
+                fmt::format("other processes computed on this GPU for {} % of the time, and a "
+                            "ratio that is found in such company is not what the kernel has alone: "
+                            "run the gate when they have ended",
+                            state->other_busy_percent));
+  }
+}
+
 /// Runs the candidate against a baseline, and against its own copy, in one fresh pair of processes.
 /// Empty when the candidate misbehaved. `trace`: the file that its blocks are left in. Throws
 /// `Error{unstable}` where the machine does not hold still.
@@ -95,11 +112,13 @@ std::optional<Process> measured(Race& race, std::size_t baseline_index, const st
   within.mode = timing::Mode::report;
   within.timing.looks = {std::min(most_blocks, options.timing.looks.back())};
   Recording recording(race, within);
+  static_cast<void>(race.gpu_state());  // What others do counts from here on.
   recording.extend_to(static_cast<std::size_t>(within.timing.looks.back()));
   if (race.failure()) {
     return std::nullopt;
   }
   recording.keep(trace);
+  require_alone(race);
   static_cast<void>(recording.may_be_judged());  // Throws, as no more blocks may be run.
   process.blocks = recording.blocks();
   process.method = race.method();

@@ -178,6 +178,7 @@ void fields(Visit&& visit, Record& record) {
   visit("power_violation_ns", record.power_violation_ns);
   visit("thermal_violation_ns", record.thermal_violation_ns);
   visit("other_processes", record.other_processes);
+  visit("other_busy_percent", record.other_busy_percent, added);
   visit("shared", record.shared);
   visit("reason", record.reason);
 }

@@ -177,7 +177,7 @@ TEST_CASE("the newer name of the reasons goes before the older") {
 TEST_CASE("a question that fails leaves a zero and a reason, and the others are answered") {
   const auto fails = GENERATE(as<std::string>(), "sm_clock", "sm_clock_max", "memory_clock",
                               "power", "power_limit", "temperature", "reasons", "power_violation",
-                              "thermal_violation", "processes");
+                              "thermal_violation", "processes", "utilization");
   FakeNvml nvml;
   nvml.say("fail_" + fails, 3).say("reasons", 6).say("process", 4000001);
   const auto state = start()->state();
@@ -194,6 +194,16 @@ TEST_CASE("a question that fails leaves a zero and a reason, and the others are 
   CHECK((state.power_violation_ns == 0) == (fails == "power_violation"));
   CHECK((state.thermal_violation_ns == 0) == (fails == "thermal_violation"));
   CHECK((state.other_processes == 0) == (fails == "processes"));
+}
+
+TEST_CASE("a driver that has seen nobody compute says that nothing was found") {
+  FakeNvml nvml;
+  constexpr int not_found = 6;
+  nvml.say("fail_utilization", not_found).say("process", 5000000).say("busy", 30);
+  const auto state = start()->state();
+  CHECK(state.reason.empty());
+  CHECK(state.other_processes == 1);
+  CHECK(state.other_busy_percent == 0);
 }
 
 TEST_CASE("without a usable NVML everything else goes on, and the reason says why") {
@@ -289,12 +299,16 @@ TEST_CASE("other programs' processes are counted, and the library's are not") {
   for (const auto pid : children("ouroboros-cuda-")) nvml.say("process", pid);
   nvml.say("process", getpid()).say("process", helper.pid()).say("process", grandchild);
   CHECK(executor->state().other_processes == 0);
+  nvml.say("busy", 30);
+  CHECK(executor->state().other_busy_percent == 0);
   nvml.say("process", stranger.pid());
   CHECK(executor->state().other_processes == 1);
+  CHECK(executor->state().other_busy_percent == 30);
   // Nothing that lives, so nobody's child. One process may have several contexts.
   for (int i = 0; i < 100; ++i) nvml.say("process", 5000000 + i).say("process", 5000000);
   const auto state = executor->state();
   CHECK(state.other_processes == 101);
+  CHECK(state.other_busy_percent == 100);
   CHECK(state.reason.empty());
 }
 

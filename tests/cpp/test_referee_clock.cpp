@@ -464,3 +464,29 @@ TEST_CASE("a GPU that slows itself down, or is shared, is said to", "[referee]")
   CHECK(has_flag(slow, "gpu_shared"));
   CHECK(slow.timing.gpu_end->slowdowns == std::vector<std::string>{"sw_power_cap"});
 }
+
+TEST_CASE("a gate in the company of who computes is none", "[referee]") {
+  const CacheFolder folder;
+  FakeNvml nvml;
+  const auto judged = [&] {
+    auto options = through_gate();
+    options.limits.replay_seconds = 9;  // As above.
+    return Referee(options).compare(doubling(), plans("a", Manner::honest, 1, 99'000),
+                                    plans("b", Manner::honest, 1, 109'000));
+  };
+  nvml.say("process", 1).say("busy", 4);  // As a desktop.
+  const auto passed = judged();
+  INFO(passed.to_json(1));
+  CHECK(passed.gate.passed);
+  CHECK(passed.gate.runs_void == 0);
+  CHECK(has_flag(passed, "gpu_shared"));
+  CHECK(passed.timing.gpu_end->other_busy_percent == 4);
+  nvml.say("busy", 40);
+  const auto lost = judged();
+  INFO(lost.to_json(1));
+  CHECK(lost.status == Status::infrastructure_error);
+  REQUIRE(lost.findings.size() == 1);
+  CHECK(lost.findings[0].kind == "unstable");
+  CHECK_THAT(lost.findings[0].message,
+             ContainsSubstring("other processes computed on this GPU for 40 % of the time"));
+}

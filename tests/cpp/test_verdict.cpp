@@ -112,6 +112,7 @@ GpuState gpu_state(int clock_mhz) {
   state.power_violation_ns = 1000;
   state.thermal_violation_ns = 2000;
   state.other_processes = 1;
+  state.other_busy_percent = 40;
   state.shared = true;
   state.reason = "the limit is not known";
   return state;

@@ -168,4 +168,22 @@ int nvmlDeviceGetMPSComputeRunningProcesses_v3(NvmlDevice, unsigned* count, Nvml
   }
   return list(ids, count, result);
 }
+// Whoever has a context has computed, this process all the time. Nothing is older than a second.
+int nvmlDeviceGetProcessUtilization(NvmlDevice, NvmlUtilization* result, unsigned* count,
+                                    std::uint64_t since_us) {
+  if (const auto status = value("fail_utilization", 0); status != 0) {
+    return static_cast<int>(status);
+  }
+  auto ids = values("process");
+  ids.push_back(getpid());
+  if (since_us == 0 || result == nullptr || ids.size() > *count) {
+    return insufficient_size;
+  }
+  *count = static_cast<unsigned>(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto sm = ids[i] == getpid() ? 100 : value("busy", 0);
+    result[i] = {static_cast<unsigned>(ids[i]), since_us + 1, static_cast<unsigned>(sm), 0, 0, 0};
+  }
+  return success;
+}
 #endif

@@ -152,6 +152,7 @@ def gpu_state(**changes: Any) -> Record:
         "power_violation_ns": 0,
         "thermal_violation_ns": 0,
         "other_processes": 0,
+        "other_busy_percent": 0,
         "shared": False,
         "reason": "",
         **changes,

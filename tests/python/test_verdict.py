@@ -105,6 +105,15 @@ def test_a_record_without_the_later_keys_loads_and_says_not_measured() -> None:
     assert timing.cells[0].baselines[0].speedup_raw.estimate == 0
 
 
+def test_a_state_without_the_later_key_loads() -> None:
+    record = sample()
+    state = Verdict.from_json(json.dumps(record)).timing.gpu_end
+    assert state is not None and state.other_busy_percent == 40
+    del record["timing"]["gpu_end"]["other_busy_percent"]
+    state = Verdict.from_json(json.dumps(record)).timing.gpu_end
+    assert state is not None and state.other_busy_percent == 0
+
+
 def test_the_sample_has_every_key_with_a_value() -> None:
     timing = sample()["timing"]
     holders = {

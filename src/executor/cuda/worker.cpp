@@ -224,6 +224,7 @@ GpuState gpu_state_from(const nlohmann::json& description) {
   description.at("slowdowns").get_to(state.slowdowns);
   description.at("clocks_locked").get_to(state.clocks_locked);
   description.at("other_processes").get_to(state.other_processes);
+  description.at("other_busy_percent").get_to(state.other_busy_percent);
   description.at("shared").get_to(state.shared);
   description.at("power_violation_ns").get_to(state.power_violation_ns);
   description.at("thermal_violation_ns").get_to(state.thermal_violation_ns);

@@ -56,6 +56,7 @@ json to_json(const GpuState& state) {
           {"slowdowns", state.slowdowns},
           {"clocks_locked", state.clocks_locked},
           {"other_processes", state.other_processes},
+          {"other_busy_percent", state.other_busy_percent},
           {"shared", state.shared},
           {"power_violation_ns", state.power_violation_ns},
           {"thermal_violation_ns", state.thermal_violation_ns},

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
@@ -131,32 +132,73 @@ class Nvml::Reading {
     }
     std::sort(running->begin(), running->end());
     running->erase(std::unique(running->begin(), running->end()), running->end());
-    state_.other_processes = static_cast<int>(std::count_if(
-        running->begin(), running->end(), [&](pid_t pid) { return !is_own(pid, own); }));
+    const auto is_mine = [&](pid_t pid) { return is_own(pid, own); };
+    running->erase(std::remove_if(running->begin(), running->end(), is_mine), running->end());
+    state_.other_processes = static_cast<int>(running->size());
+    busy(*running);
+  }
+
+  /// What `others`, who are there still, have computed. Of who is gone it is not known whose it
+  /// was.
+  void busy(const std::vector<pid_t>& others) {
+    if (nvml_.utilization_ == nullptr) {
+      miss("other_busy_percent", no_function);
+      return;
+    }
+    int status = nvml_success;
+    const auto shares = entries<NvmlUtilization>(
+        [&](NvmlUtilization* list, unsigned* count) {
+          return nvml_.utilization_(nvml_.device_, list, count, nvml_.asked_us_);
+        },
+        status);
+    if (!shares && status != nvml_not_found) {  // It has seen nobody compute.
+      miss("other_busy_percent", nvml_.describe(status));
+      return;
+    }
+    unsigned percent = 0;
+    for (const auto& one : shares.value_or(std::vector<NvmlUtilization>{})) {
+      const bool other =
+          std::find(others.begin(), others.end(), static_cast<pid_t>(one.pid)) != others.end();
+      if (other) percent += std::min(one.sm, 100U);
+    }
+    state_.other_busy_percent = static_cast<int>(std::min(percent, 100U));
   }
 
   using List = int (*)(NvmlDevice device, unsigned* count, NvmlProcess* list);
 
   /// The ids of a list; empty, with `why`, when there is none to be had.
   std::optional<std::vector<pid_t>> list(List function, std::string& why) const {
+    if (function == nullptr) {
+      why = no_function;
+      return std::nullopt;
+    }
+    int status = nvml_success;
+    const auto found = entries<NvmlProcess>(
+        [&](NvmlProcess* list, unsigned* count) { return function(nvml_.device_, count, list); },
+        status);
+    if (!found) {
+      why = nvml_.describe(status);
+      return std::nullopt;
+    }
+    std::vector<pid_t> ids;
+    for (const auto& one : *found) ids.push_back(static_cast<pid_t>(one.pid));
+    return ids;
+  }
+
+  /// A list of whatever length. Empty, with the `status`, when there is none to be had.
+  template <typename Entry, typename Fill>
+  static std::optional<std::vector<Entry>> entries(const Fill& fill, int& status) {
     constexpr unsigned most = 1U << 16;
-    int status = nvml_insufficient_size;
-    for (unsigned room = 64; function != nullptr && room <= most; room *= 4) {
-      std::vector<NvmlProcess> found(room);
+    status = nvml_insufficient_size;
+    for (unsigned room = 256; status == nvml_insufficient_size && room <= most; room *= 4) {
+      std::vector<Entry> found(room);
       unsigned count = room;
-      status = function(nvml_.device_, &count, found.data());
+      status = fill(found.data(), &count);
       if (status == nvml_success) {
-        std::vector<pid_t> ids;
-        for (unsigned i = 0; i < std::min(count, room); ++i) {
-          ids.push_back(static_cast<pid_t>(found[i].pid));
-        }
-        return ids;
-      }
-      if (status != nvml_insufficient_size) {
-        break;
+        found.resize(std::min(count, room));
+        return found;
       }
     }
-    why = function == nullptr ? no_function : nvml_.describe(status);
     return std::nullopt;
   }
 
@@ -186,16 +228,24 @@ class Nvml::Reading {
 };
 
 GpuState Nvml::state(const OwnProcesses& own) {
+  const auto now_us = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(
+          std::chrono::system_clock::now().time_since_epoch())  // Which the driver goes by.
+          .count());
   if (!started_) {
     started_ = true;
     start();
+    constexpr std::uint64_t second = 1'000'000;
+    asked_us_ = now_us - second;
   }
   if (!problem_.empty()) {
     GpuState state;
     state.reason = problem_;
     return state;
   }
-  return Reading(*this).read(own);
+  auto state = Reading(*this).read(own);
+  asked_us_ = now_us;
+  return state;
 }
 
 void Nvml::start() {

@@ -22,6 +22,17 @@ struct NvmlProcess {
 };
 static_assert(sizeof(NvmlProcess) == 24);
 
+/// What a process made of a stretch of time, each in percent.
+struct NvmlUtilization {
+  unsigned pid = 0;
+  std::uint64_t time_us = 0;
+  unsigned sm = 0;
+  unsigned memory = 0;
+  unsigned encoder = 0;
+  unsigned decoder = 0;
+};
+static_assert(sizeof(NvmlUtilization) == 32);
+
 struct NvmlViolation {
   std::uint64_t reference_us = 0;
   std::uint64_t violation_ns = 0;
@@ -29,6 +40,7 @@ struct NvmlViolation {
 
 // nvmlReturn_t.
 inline constexpr int nvml_success = 0;
+inline constexpr int nvml_not_found = 6;
 inline constexpr int nvml_insufficient_size = 7;
 
 // nvmlClockType_t.
@@ -71,7 +83,9 @@ inline constexpr struct {
   X(processes, nvmlDeviceGetComputeRunningProcesses_v3,                                            \
     (NvmlDevice device, unsigned* count, NvmlProcess* list))                                       \
   X(mps_processes, nvmlDeviceGetMPSComputeRunningProcesses_v3,                                     \
-    (NvmlDevice device, unsigned* count, NvmlProcess* list))
+    (NvmlDevice device, unsigned* count, NvmlProcess* list))                                       \
+  X(utilization, nvmlDeviceGetProcessUtilization,                                                  \
+    (NvmlDevice device, NvmlUtilization * list, unsigned* count, std::uint64_t since_us))
 
 /// The library's processes: none of them, nor what they started, is another's.
 struct OwnProcesses {
@@ -104,6 +118,7 @@ class Nvml {
   std::string problem_;  ///< Why there is nothing to ask.
   NvmlDevice device_ = nullptr;
   bool partition_ = false;
+  std::uint64_t asked_us_ = 0;  ///< When a state was asked for last.
 };
 
 }  // namespace ouroboros::cuda

@@ -487,6 +487,6 @@ TEST_CASE("a gate in the company of who computes is none", "[referee]") {
   CHECK(lost.status == Status::infrastructure_error);
   REQUIRE(lost.findings.size() == 1);
   CHECK(lost.findings[0].kind == "unstable");
-  CHECK_THAT(lost.findings[0].message,
+  CHECK_THAT(lost.findings[0].evidence,
              ContainsSubstring("other processes computed on this GPU for 40 % of the time"));
 }

@@ -9,9 +9,11 @@
 #include <string_view>
 #include <utility>
 
+#include "judge/exact_integers.hpp"
 #include "judge/masks.hpp"
 #include "judge/random.hpp"
 #include "judge/random_tensors.hpp"
+#include "judge/real_marks.hpp"
 #include "judge/streams.hpp"
 #include "judge/tensors.hpp"
 #include "ouroboros/error.hpp"
@@ -692,28 +694,6 @@ void fill_marks(const CaseSpec& spec, std::size_t input, std::int64_t least, std
   }
 }
 
-/// Puts what the reference asks a real input for in one place of eight. One place of a row is left,
-/// since of what is missing throughout there is often no result.
-void fill_sentinels(const CaseSpec& spec, std::size_t input, DType dtype, std::size_t cols,
-                    std::vector<double>& out) {
-  if (spec.family != "uniform" && spec.family != "patchwork") return;
-  std::vector<double> exact;
-  for (const auto& [of, value] : spec.sentinels) {
-    // What the dtype cannot hold eager mode rounds, and float64 would never meet.
-    const auto held = with_type(
-        dtype, [&]<typename T>(T*) { return static_cast<double>(static_cast<T>(value)); });
-    if (of == input && held == value) exact.push_back(value);
-  }
-  if (exact.empty()) return;
-  const auto key = random::key(stream(spec, input, choices), 3);
-  const auto left = random::key(stream(spec, input, choices), 4);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto drawn = random::bits(key, i);
-    if (drawn % 8 != 0 || i % cols == random::below(left, i / cols, cols)) continue;
-    out[i] = exact[(drawn >> 3) % exact.size()];
-  }
-}
-
 /// What stands for no index: at the end of some rows, as sequences of several lengths have it, and
 /// in one place of eight of the others. One index is left, since a mean over none is none.
 void fill_padding(const CaseSpec& spec, std::size_t input, std::size_t cols, std::int64_t padding,
@@ -820,7 +800,7 @@ std::pair<std::int64_t, std::int64_t> range_of(DType dtype) {
 }
 
 /// Integers that are values, not positions. Of int32 and int64 those that are mixed have all sizes
-/// that the dtype has.
+/// that the dtype has, and some are neighbours.
 std::vector<std::int64_t> whole_values(const Problem& problem, const CaseSpec& spec,
                                        std::size_t input, DType dtype, const Layout& layout,
                                        std::size_t count) {
@@ -837,6 +817,7 @@ std::vector<std::int64_t> whole_values(const Problem& problem, const CaseSpec& s
     for (double& v : numbers) v = mean + 0.5 * v;
   }
   const bool wide = dtype == DType::int32 || dtype == DType::int64;
+  const bool exact = wide && std::ranges::find(spec.exact, input) != spec.exact.end();
   const auto bits = static_cast<std::uint64_t>(8 * size_of(dtype));
   const auto key = stream(spec, input, values);
   const auto size = stream(spec, input, levels);
@@ -845,6 +826,7 @@ std::vector<std::int64_t> whole_values(const Problem& problem, const CaseSpec& s
     if (wide && family_of_row(spec, input, i / layout.cols) == "mixed") {
       out[i] = static_cast<std::int64_t>(random::bits(key, i)) >>
                (64 - bits + random::below(size, i, bits));
+      if (exact) put_neighbour(spec, input, dtype, i, out[i]);
     } else {
       out[i] = static_cast<std::int64_t>(whole_value(numbers[i], dtype));
     }
@@ -994,7 +976,7 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     }
   }
   if (input.values == Values::real && !input.parameter) {
-    fill_sentinels(spec, index, dtype, layout_of(into).cols, numbers);
+    fill_real_marks(spec, index, dtype, layout_of(into).cols, shrink != 0, numbers);
   }
   if (input.values == Values::positive) {
     const double least = least_positive(spec, dtype, shrink);

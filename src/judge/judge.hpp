@@ -17,12 +17,17 @@
 /// Cases, the oracle and the comparison: what "correct" means. No processes, no clocks.
 namespace ouroboros::judge {
 
-/// A real number that the reference tests an input's for being equal to, as what stands for a value
-/// that is missing.
-struct Sentinel {
+/// A real number that the reference compares an input's with.
+struct RealMark {
+  enum class Role : std::uint8_t {
+    sentinel,   ///< For being equal to it, as what stands for a value that is missing.
+    threshold,  ///< For being above or below it.
+    limit,      ///< For being beyond it: results are the same from either side.
+  };
   std::size_t input = 0;  ///< Its place among the problem's.
   double value = 0.0;     ///< Finite.
-  auto operator<=>(const Sentinel&) const = default;
+  Role role = Role::sentinel;
+  auto operator<=>(const RealMark&) const = default;
 };
 
 /// An input that says what is there, and a dimension along which something has to be.
@@ -44,8 +49,9 @@ struct CaseSpec {
   /// Whole numbers that somebody's code asks for. Some indices and integers are one of them or its
   /// neighbour, but for the families "normal", "equal" and, of indices, "spike".
   std::vector<std::int64_t> marks = {};
-  /// One real number in eight is one of its input's, in the families "uniform" and "patchwork".
-  std::vector<Sentinel> sentinels = {};
+  /// In the families "uniform" and "patchwork" one real number in eight is a sentinel of its
+  /// input's, and in half of the rows one is what a threshold or a limit is met by.
+  std::vector<RealMark> real_marks = {};
   /// Inputs that the reference treats as masks. Real ones are zeros and ones alone in the family
   /// "patchwork", and in half of "uniform". What is a mask has a one in each row along its
   /// dimension.
@@ -53,6 +59,9 @@ struct CaseSpec {
   /// Inputs whose indices say where the reference writes: none twice, as far as there are enough.
   /// Which of several writers is the last PyTorch does not say.
   std::vector<std::size_t> distinct = {};
+  /// Inputs whose integers the reference makes no real numbers of. In the family "mixed" some of
+  /// those of 32 and 64 bits differ by one or two, which float32 and float64 do not tell.
+  std::vector<std::size_t> exact = {};
   /// Exponentials are taken of products of what is drawn, so families of large numbers have smaller
   /// ones: of larger scores float32 knows little but which one is the largest.
   bool scores = false;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <exception>
+#include <limits>
 #include <optional>
 
 #include "judge/arguments.hpp"
@@ -114,9 +115,66 @@ bool is_least_count(const at::Tensor& counts, std::optional<double> least) {
          (is_whole(counts) || counts.eq(counts.round()).all().item().toBool());
 }
 
-void note_sentinel(const at::Tensor& tensor, std::optional<double> value, MarkNotes& notes) {
-  if (!value || !std::isfinite(*value) || notes.sentinels.size() >= most_marks) return;
-  note_input(tensor, notes, [&](std::size_t i) { notes.sentinels.insert({i, *value}); });
+void note_real(const at::Tensor& tensor, std::optional<double> value, RealMark::Role role,
+               MarkNotes& notes) {
+  if (!value || !std::isfinite(*value) || notes.real.size() >= most_marks) return;
+  note_input(tensor, notes, [&](std::size_t i) { notes.real.insert({i, *value, role}); });
+}
+
+bool puts_in_order(std::string_view name) {
+  return is_one_of(name,
+                   {"lt", "le", "gt", "ge", "less", "less_equal", "greater", "greater_equal"});
+}
+
+bool clamps(std::string_view name) {
+  return is_one_of(name, {"clamp", "clamp_min", "clamp_max", "clip"});
+}
+
+/// Constants by which an operator orders the numbers of an input. Where its results are the same
+/// from either side, who takes the other one at the limit itself is right, and so are gradients.
+void note_order(std::string_view name, const c10::FunctionSchema& schema,
+                const torch::jit::Stack& stack, MarkNotes& notes) {
+  const auto note = [&](std::string_view of, std::string_view input, RealMark::Role role,
+                        double sign = 1.0) {
+    const auto* tensor = argument(input, schema, stack);
+    const auto* value = argument(of, schema, stack);
+    if (tensor == nullptr || !tensor->isTensor() || value == nullptr) return;
+    const auto number = constant(*value);
+    if (number && *number != 0.0) note_real(tensor->toTensor(), sign * *number, role, notes);
+  };
+  using enum RealMark::Role;
+  if (puts_in_order(name)) {
+    note("other", "self", threshold);
+  } else if (name == "threshold") {
+    note("threshold", "self", threshold);
+  } else if (is_one_of(name, {"hardshrink", "softshrink"})) {
+    const auto role = name == "hardshrink" ? threshold : limit;
+    for (const double sign : {1.0, -1.0}) note("lambd", "self", role, sign);
+  } else if (clamps(name)) {
+    for (const auto* of : {"min", "max"}) note(of, "self", limit);
+  } else if (name == "hardtanh") {
+    for (const auto* of : {"min_val", "max_val"}) note(of, "self", limit);
+  } else if (is_one_of(name, {"huber_loss", "smooth_l1_loss"})) {
+    for (const auto* input : {"self", "target"}) {
+      for (const auto* of : {"delta", "beta"}) note(of, input, limit);
+    }
+  }
+}
+
+/// Of larger ones who takes exponentials knows less than what is allowed beside them.
+std::vector<RealMark> real_marks_of(const MarkNotes& notes) {
+  constexpr double most_beside_exponentials = 0x1p15;
+  constexpr double most_of_scores = 0x1p9;
+  std::vector<RealMark> found;
+  for (const auto& mark : notes.real) {
+    const double most = notes.scores.any()   ? most_of_scores
+                        : notes.exponentials ? most_beside_exponentials
+                                             : std::numeric_limits<double>::infinity();
+    if (mark.role == RealMark::Role::sentinel || std::fabs(mark.value) <= most) {
+      found.push_back(mark);
+    }
+  }
+  return found;
 }
 
 /// Whoever asks that of what was given expects to be given it. Asked of what was computed, as of an
@@ -147,6 +205,8 @@ void note_marks(std::string_view name, const c10::FunctionSchema& schema,
       notes.whole.insert(static_cast<std::int64_t>(*found));
     }
   };
+  notes.exponentials =
+      notes.exponentials || takes_exponentials(name) || name == "scaled_dot_product_attention";
   if (is_one_of(name, {"softmax", "_softmax", "log_softmax", "_log_softmax", "logsumexp",
                        "scaled_dot_product_attention"})) {
     note_softmax(name, schema, stack, notes);
@@ -164,17 +224,17 @@ void note_marks(std::string_view name, const c10::FunctionSchema& schema,
   const bool equal = is_one_of(name, {"eq", "ne", "not_equal"});
   if (tensor.is_floating_point()) {
     note_what_is_no_number(name, tensor, notes);
-    if (equal) note_sentinel(tensor, number("other"), notes);
+    if (equal) note_real(tensor, number("other"), RealMark::Role::sentinel, notes);
+    note_order(name, schema, stack, notes);
     if (masks(name, number("other"))) {
       note_input(tensor, notes, [&](std::size_t i) { notes.masks.insert(i); });
     }
     return;
   }
   if (!is_whole(tensor)) return;
-  if (equal ||
-      is_one_of(name, {"lt", "le", "gt", "ge", "less", "less_equal", "greater", "greater_equal"})) {
+  if (equal || puts_in_order(name)) {
     note("other");
-  } else if (is_one_of(name, {"clamp", "clamp_min", "clamp_max", "clip"})) {
+  } else if (clamps(name)) {
     note("min");
     note("max");
   }
@@ -184,16 +244,19 @@ Marks marks_of(const Problem& problem, DType dtype) {
   const at::NoGradGuard no_grad;
   try {
     const auto inputs = raise(plain_case(problem, dtype).inputs);
-    MarkNotes notes{
-        problem, inputs, {}, {}, {}, {}, {}, false, false, false, Scores(problem, inputs)};
+    MarkNotes notes{.problem = problem,
+                    .inputs = inputs,
+                    .scores = Scores(problem, inputs),
+                    .exact = ExactIntegers(problem, inputs)};
     Inside inside;
     inside.marks = &notes;
     const Declared declared(problem, dtype);
     static_cast<void>(promoted(problem.reference, inputs, at::kDouble, inside));
     return {{notes.whole.begin(), notes.whole.end()},
-            {notes.sentinels.begin(), notes.sentinels.end()},
+            real_marks_of(notes),
             masks_of(notes),
             {notes.distinct.begin(), notes.distinct.end()},
+            notes.exact.inputs(),
             notes.scores.any(),
             notes.nan,
             notes.inf};

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "judge/exact_integers.hpp"
 #include "judge/judge.hpp"
 #include "judge/scores.hpp"
 
@@ -18,9 +19,10 @@ namespace ouroboros::judge {
 struct Marks {
   /// Those that it compares integers with, cuts them off at or leaves out as an `ignore_index`.
   std::vector<std::int64_t> whole;
-  std::vector<Sentinel> sentinels;
+  std::vector<RealMark> real;
   std::vector<Mask> masks;            ///< Inputs that it treats as one does masks.
   std::vector<std::size_t> distinct;  ///< Inputs that say where it writes.
+  std::vector<std::size_t> exact;     ///< See `ExactIntegers`.
   bool scores = false;                ///< See `Scores`.
   bool nan = false;                   ///< It asks which of its numbers are NaN, or steps over them;
   bool inf = false;                   ///< which are infinite.
@@ -33,16 +35,18 @@ struct Marks {
 struct MarkNotes {
   const Problem& problem;
   const Tensors& inputs;
-  std::set<std::int64_t> whole;
-  std::set<Sentinel> sentinels;
-  std::set<std::size_t> masks;
-  std::set<std::size_t> distinct;
-  std::set<std::int64_t> softmaxes;  ///< Extents along which they are taken.
+  std::set<std::int64_t> whole = {};
+  std::set<RealMark> real = {};
+  std::set<std::size_t> masks = {};
+  std::set<std::size_t> distinct = {};
+  std::set<std::int64_t> softmaxes = {};  ///< Extents along which they are taken.
   /// It asks whether anything is left, or is a number, or divides by one where nothing is left.
   bool of_nothing = false;
   bool nan = false;
   bool inf = false;
+  bool exponentials = false;  ///< It takes some.
   Scores scores;
+  ExactIntegers exact;
 };
 
 /// Those of an operator whose arguments end `stack`.

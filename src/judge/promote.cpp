@@ -482,6 +482,11 @@ std::optional<torch::jit::Stack> keep_unmoved(std::string_view name,
   return std::nullopt;
 }
 
+/// What is cut off where it jumps: a number that is the threshold is not moved past it.
+at::Tensor left_as_given(const at::Tensor& moved, const at::Tensor& given, const at::Tensor& cut) {
+  return at::where(cut.eq(given), moved, cut);
+}
+
 /// Where a number lies among given ones does not move with them.
 void keep_places(torch::jit::Stack& stack, const torch::jit::Stack& as_given) {
   for (std::size_t i = 0; i < as_given.size(); ++i) {
@@ -742,9 +747,15 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   const auto becomes = inside.marks != nullptr
                            ? inside.marks->scores.meet(name, std::span(*stack).subspan(begin))
                            : Scores::Kind::constant;
+  const bool of_integers =
+      inside.marks != nullptr && inside.marks->exact.meet(name, std::span(*stack).subspan(begin));
+  const bool cuts = chosen && is_one_of(name, {"hardshrink", "threshold"});
+  const auto moves = cuts ? (*stack)[begin].toTensor() : at::Tensor();
+  const auto stays = cuts ? chosen->front().toTensor() : at::Tensor();
   op.callBoxed(stack);
   if (chosen) {
     op.callBoxed(&*chosen);
+    if (cuts) stack->back() = left_as_given(moves, stays, chosen->back().toTensor());
     unmoved.note(*stack, *chosen);
     if (inside.ties == 0.0 && inside.favoured == nullptr) keep_places(*stack, *chosen);
   } else if (inside.favoured != nullptr) {
@@ -759,6 +770,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     if (factors) blends.note(std::move(*factors), (*stack)[i].toTensor());
     addends.note((*stack)[i], std::move(quantised));
     if (inside.marks != nullptr) inside.marks->scores.note((*stack)[i], becomes);
+    if (of_integers) inside.marks->exact.note((*stack)[i]);
     if (inside.results != nullptr) note_elements((*stack)[i]);
   }
   if (ordered.defined() && ordered.dim() > 0 && dim >= 0 && returned > 0) {

@@ -7,6 +7,11 @@
 
 namespace ouroboros::judge {
 
+bool takes_exponentials(std::string_view name) {
+  return is_one_of(name, {"exp", "exp2", "softmax", "_softmax", "log_softmax", "_log_softmax",
+                          "logsumexp", "logaddexp", "cross_entropy_loss"});
+}
+
 Scores::Scores(const Problem& problem, const Tensors& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!problem.inputs[i].parameter && inputs[i].is_floating_point()) inputs_.note(inputs[i]);
@@ -25,10 +30,7 @@ Scores::Kind Scores::meet(std::string_view name, std::span<const c10::IValue> ar
   }
   const bool of_products = products_.any(arguments);
   const bool attends = name == "scaled_dot_product_attention" && factors >= 2;
-  const bool raises =
-      is_one_of(name, {"exp", "exp2", "softmax", "_softmax", "log_softmax", "_log_softmax",
-                       "logsumexp", "logaddexp", "cross_entropy_loss"});
-  any_ = any_ || attends || (raises && of_products);
+  any_ = any_ || attends || (takes_exponentials(name) && of_products);
   if (factors == 0) return Kind::constant;
   return of_products || (multiplies_matrices(name) && factors >= 2) ? Kind::product : Kind::input;
 }

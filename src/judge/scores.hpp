@@ -11,6 +11,8 @@
 
 namespace ouroboros::judge {
 
+[[nodiscard]] bool takes_exponentials(std::string_view name);
+
 /// Whether a reference takes exponentials of what it made of a product of two of its inputs, while
 /// it runs: an attention's scores, or logits of a given matrix. Parameters are none of them, since
 /// they are never large.

@@ -102,7 +102,7 @@ bool is_choice(std::string_view name, const c10::FunctionSchema& schema,
   const auto* by = is_one_of(name, {"mul", "div"}) ? argument("other", schema, stack) : nullptr;
   return (by != nullptr && is_power_of_two(*by)) ||
          is_one_of(name, {"abs", "neg", "relu", "clamp", "clamp_max", "clamp_min", "maximum",
-                          "minimum", "where", "masked_fill"}) ||
+                          "minimum", "where", "masked_fill", "hardshrink", "threshold"}) ||
          is_one_of(name, {"amax",
                           "amin",
                           "max",

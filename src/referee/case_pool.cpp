@@ -121,9 +121,10 @@ AxisValues told_apart(const Problem& problem, const judge::Marks& marks, AxisVal
 /// Makes a case no larger than its results may be, and draws what the reference asks of its inputs.
 void adapt(judge::CaseSpec& spec, const Problem& problem, const CasePool& pool) {
   spec.axes = told_apart(problem, pool.marks, pool.growth.within(problem, std::move(spec.axes)));
-  spec.sentinels = pool.marks.sentinels;
+  spec.real_marks = pool.marks.real;
   spec.masks = pool.marks.masks;
   spec.distinct = pool.marks.distinct;
+  spec.exact = pool.marks.exact;
   spec.scores = pool.marks.scores;
 }
 

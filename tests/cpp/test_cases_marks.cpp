@@ -3,6 +3,8 @@
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/exp.h>
+#include <ATen/ops/hardshrink.h>
+#include <ATen/ops/huber_loss.h>
 #include <ATen/ops/index_add.h>
 #include <ATen/ops/index_copy.h>
 #include <ATen/ops/index_put.h>
@@ -11,6 +13,7 @@
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/nan_to_num.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/rsub.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/sigmoid.h>
@@ -25,6 +28,7 @@
 #include "judge/families.hpp"
 #include "judge/landmarks.hpp"
 #include "judge/marks.hpp"
+#include "judge/real_marks.hpp"
 #include "judge/run.hpp"
 #include "judge/tensors.hpp"
 #include "judge_problems.hpp"
@@ -80,8 +84,8 @@ Problem of_missing(Reference reference) {
   return problem;
 }
 
-std::vector<judge::Sentinel> sentinels(Reference reference) {
-  return marks_of(of_missing(std::move(reference)), DType::float32).sentinels;
+std::vector<judge::RealMark> real_marks(Reference reference) {
+  return marks_of(of_missing(std::move(reference)), DType::float32).real;
 }
 
 /// Three inputs of as many features, the last of which may be a layer's weights.
@@ -138,16 +142,93 @@ TEST_CASE("what real numbers are compared with is no mark", "[judge]") {
 }
 
 TEST_CASE("real numbers that inputs are tested for are sentinels of theirs", "[judge]") {
-  using Found = std::vector<judge::Sentinel>;
-  const auto found = sentinels([](const Tensors& in) {
+  using Found = std::vector<judge::RealMark>;
+  const auto found = real_marks([](const Tensors& in) {
     const auto first = in[1].narrow(1, 0, 1).to(at::kFloat).ne(0.5);
     return Tensors{at::where(in[1].eq(-999) & first, in[0], in[0].eq(7))};
   });
   CHECK((found == Found{{0, 7}, {1, -999}, {1, 0.5}}));
   // What is computed is hardly ever equal to anything, and infinities are a family's.
-  CHECK(sentinels([](const Tensors& in) {
-          return Tensors{at::where(in[0].abs().eq(3) & in[1].eq(INFINITY), in[0], in[0] < 5)};
+  CHECK(real_marks([](const Tensors& in) {
+          return Tensors{at::where(in[0].abs().eq(3) & in[1].eq(INFINITY), in[0], in[1])};
         }).empty());
+}
+
+TEST_CASE("real numbers that inputs are ordered by are thresholds, or limits", "[judge]") {
+  using enum judge::RealMark::Role;
+  using Found = std::vector<judge::RealMark>;
+  const auto found = real_marks([](const Tensors& in) {
+    const auto above = in[0].unsqueeze(0).gt(0.5).logical_or(in[1].to(at::kFloat).le(-3));
+    return Tensors{at::where(above, in[0], in[0].ge(0)) + at::hardshrink(in[1], 2.0)};
+  });
+  CHECK((found ==
+         Found{{0, 0.5, threshold}, {1, -3, threshold}, {1, -2, threshold}, {1, 2, threshold}}));
+  CHECK((real_marks([](const Tensors& in) {
+           return Tensors{in[0].clamp(-5e4, 1e5) + at::huber_loss(in[0], in[1], 0, 300.0)};
+         }) == Found{{0, -5e4, limit}, {0, 300, limit}, {0, 1e5, limit}, {1, 300, limit}}));
+  // What is computed.
+  CHECK(real_marks([](const Tensors& in) {
+          return Tensors{at::where((in[0] - in[1]).gt(5), in[0].square().clamp_max(1e8), in[1])};
+        }).empty());
+}
+
+TEST_CASE("beside exponentials limits are no larger than these allow for", "[judge]") {
+  const auto values = [](double limit, bool scores) {
+    std::vector<double> found;
+    const auto problem = of_heads([=](const Tensors& in) {
+      const auto q = at::clamp(in[0], -limit, limit / 4);
+      const auto k = scores ? in[1] : at::ones(in[1].sizes(), in[1].options());
+      return Tensors{at::softmax(at::matmul(q, k.t()), -1)};
+    });
+    for (const auto& mark : marks_of(problem, DType::float32).real) found.push_back(mark.value);
+    return found;
+  };
+  CHECK(values(1e5, false) == std::vector<double>{25000});
+  CHECK(values(1e3, true) == std::vector<double>{250});
+}
+
+TEST_CASE("numbers about a threshold are those next to it, and beyond large ones", "[judge]") {
+  using enum judge::RealMark::Role;
+  using Numbers = std::vector<double>;
+  const auto at = [](double value, DType dtype, judge::RealMark::Role role = threshold) {
+    auto found = judge::numbers_at({0, value, role}, dtype);
+    std::ranges::sort(found);
+    return found;
+  };
+  CHECK(at(1.5, DType::float32) == (Numbers{1.5 - 0x1p-23, 1.5, 1.5 + 0x1p-23}));
+  CHECK(at(-1.5, DType::bfloat16) == (Numbers{-1.5 - 0x1p-7, -1.5, -1.5 + 0x1p-7}));
+  // Neither 0.1 nor what it is rounded to.
+  const double nearest = 0.1F;
+  CHECK(at(0.1, DType::float32) == (Numbers{nearest - 0x1p-27, nearest + 0x1p-27}));
+  CHECK(at(0.1, DType::float64) == (Numbers{nearest - 0x1p-27, nearest + 0x1p-27}));
+  CHECK(at(1e8, DType::float32) == (Numbers{-2e8, 1e8 - 8, 1e8, 1e8 + 8, 2e8}));
+  CHECK(at(1e8, DType::float32, limit) == (Numbers{-2e8, 2e8}));
+  CHECK(at(32, DType::float32, limit).empty());
+  // Too large, and too small.
+  CHECK(at(1e5, DType::float16).empty());
+  CHECK(at(1e12, DType::float32).empty());
+  CHECK(at(1e-4, DType::float16).empty());
+  CHECK(at(1e-10, DType::float32).empty());
+}
+
+TEST_CASE("what meets a threshold is in half of the rows, and no larger than what was shrunk",
+          "[judge]") {
+  using enum judge::RealMark::Role;
+  const auto problem = of_missing([](const Tensors& in) { return in; });
+  judge::CaseSpec spec{0, DType::float32, {{"rows", 1000}, {"cols", 16}}, "uniform", 5};
+  spec.real_marks = {{0, 0.75, threshold}, {0, 1e6, limit}};
+  const auto drawn = [&](int shrink) { return judge::draw(problem, spec, shrink)[0]; };
+  for (const auto* family : {"uniform", "patchwork"}) {
+    spec.family = family;
+    INFO(family);
+    const auto rows = drawn(0).eq(2e6).any(1).sum().item().toLong();
+    CHECK((rows > 150 && rows < 400));
+    CHECK(count_of(drawn(0).mul(4), 3) > 100);
+    CHECK(drawn(0).abs().lt(1e5).any(1).all().item().toBool());
+    CHECK(drawn(8).abs().max().item().toDouble() < 1e5);
+  }
+  spec.family = "normal";
+  CHECK(count_of(drawn(0), 2000000) == 0);
 }
 
 TEST_CASE("who asks for NaN or infinities in an input is given some", "[judge]") {
@@ -304,7 +385,8 @@ TEST_CASE("a reference that raises has no marks, and says so elsewhere", "[judge
 TEST_CASE("sentinels are drawn where the dtype holds them, and not throughout a row", "[judge]") {
   const auto problem = of_missing([](const Tensors& in) { return in; });
   judge::CaseSpec spec{0, DType::bfloat16, {{"rows", 1000}, {"cols", 2}}, "uniform", 5};
-  spec.sentinels = {{1, -999.0}, {1, -1000.0}};  // The first of them would be rounded to the other.
+  spec.real_marks = {{1, -999.0},
+                     {1, -1000.0}};  // The first of them would be rounded to the other.
   for (const auto* family : {"uniform", "patchwork"}) {
     spec.family = family;
     const auto drawn = judge::draw(problem, spec, 0);

@@ -1,0 +1,86 @@
+#include "judge/exact_integers.hpp"
+
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <ranges>
+
+#include "judge/arguments.hpp"
+#include "judge/random.hpp"
+#include "judge/streams.hpp"
+
+namespace ouroboros::judge {
+namespace {
+
+// Streams within what all inputs of a case share.
+enum NeighbourStream : std::uint64_t { of_base = 4, of_places = 5 };
+
+/// What integers are asked for here is a place.
+bool indexes(std::string_view name) {
+  return is_one_of(name, {"index", "index_select", "gather", "take", "take_along_dim", "embedding",
+                          "scatter", "scatter_add", "index_add", "index_copy", "index_put"});
+}
+
+/// Far from where the rounding changes, by two on either side.
+std::int64_t base_of(const CaseSpec& spec, DType dtype) {
+  const bool narrow = dtype == DType::int32;
+  const int bits = narrow ? 31 : 63;
+  const int step_bits = bits - (narrow ? 24 : 53);  // Of the float's last place up there.
+  const auto step = std::uint64_t{1} << step_bits;
+  const auto key = random::key(stream(spec, 0, kinds), of_base);
+  const auto least = (std::uint64_t{1} << bits) - (std::uint64_t{1} << (bits - 5));
+  const auto steps = random::below(key, 0, std::uint64_t{1} << 18);
+  return static_cast<std::int64_t>(least + steps * step + 2 + random::below(key, 1, step / 2 - 4));
+}
+
+}  // namespace
+
+ExactIntegers::ExactIntegers(const Problem& problem, const Tensors& inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto type = inputs[i].scalar_type();
+    if (problem.inputs[i].values != Values::real || (type != at::kInt && type != at::kLong)) {
+      continue;
+    }
+    inputs_.push_back(i);
+    integers_.note(inputs[i]);
+  }
+}
+
+bool ExactIntegers::meet(std::string_view name, std::span<const c10::IValue> arguments) const {
+  if (!indexes(name)) return integers_.any(arguments);
+  return !arguments.empty() && integers_.any(arguments.first(1));
+}
+
+void ExactIntegers::note(const c10::IValue& result) {
+  const auto one = [&](const at::Tensor& tensor) {
+    if (!tensor.defined()) return;
+    if (tensor.is_floating_point() || tensor.is_complex()) {
+      real_ = true;
+    } else if (tensor.scalar_type() != at::kBool) {
+      integers_.note(tensor);
+    }
+  };
+  if (result.isTensor()) one(result.toTensor());
+  if (result.isTensorList()) std::ranges::for_each(result.toTensorVector(), one);
+  if (result.isScalar()) real_ = true;  // Of which nothing more is seen.
+}
+
+std::vector<std::size_t> ExactIntegers::inputs() const {
+  return real_ ? std::vector<std::size_t>() : inputs_;
+}
+
+void put_neighbour(const CaseSpec& spec, std::size_t input, DType dtype, std::size_t at,
+                   std::int64_t& value) {
+  const auto base = base_of(spec, dtype);
+  const auto drawn = random::bits(random::key(stream(spec, 0, kinds), of_places), at);
+  if (drawn % 4 != 0) {
+    value = std::clamp(value, 2 - base, base - 2);
+    return;
+  }
+  const auto by = static_cast<std::int64_t>(
+                      random::below(random::key(stream(spec, input, choices), 12), at, 3)) -
+                  1;
+  value = (drawn & 4U) != 0 ? base + by : by - base;
+}
+
+}  // namespace ouroboros::judge

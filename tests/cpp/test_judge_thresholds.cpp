@@ -1,0 +1,126 @@
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/cumsum.h>
+#include <ATen/ops/hardshrink.h>
+#include <ATen/ops/huber_loss.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/minimum.h>
+#include <ATen/ops/threshold.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "catch.hpp"
+#include "judge_pools.hpp"
+#include "judge_problems.hpp"
+
+using namespace ouroboros;
+using ouroboros_test::Answer;
+using ouroboros_test::refused_by;
+using ouroboros_test::seeds;
+
+namespace {
+
+Problem short_problem(Reference reference) {
+  auto problem = ouroboros_test::problem_of(std::move(reference));
+  problem.axes[1].maximum = 300;
+  return problem;
+}
+
+using Counts = std::vector<std::uint64_t>;
+
+/// `x`, or a half of it, by what is asked of it.
+template <typename Above>
+Answer halved_below(Above above) {
+  return [above](const Tensors& in) { return Tensors{at::where(above(in[0]), in[0], in[0] / 2)}; };
+}
+
+Tensors clamped_sum(const Tensors& in) { return {at::cumsum(at::clamp(in[0], -1e5, 1e5), -1)}; }
+
+}  // namespace
+
+TEST_CASE("a number that is the threshold tells > from >=, and its neighbours float32 from less",
+          "[judge]") {
+  const auto dtype = GENERATE(DType::float32, DType::float16);
+  const auto above = halved_below([](const at::Tensor& x) { return x.gt(0.75); });
+  const auto refused =
+      refused_by(short_problem(above), dtype,
+                 {above, halved_below([](const at::Tensor& x) { return (x - 0.75).gt(0); }),
+                  halved_below([](const at::Tensor& x) { return x.to(at::kDouble).gt(0.75); }),
+                  halved_below([](const at::Tensor& x) { return x.ge(0.75); }),
+                  halved_below([](const at::Tensor& x) {
+                    return x.to(at::kFloat8_e5m2).to(at::kFloat) > 0.75;
+                  })});
+  INFO(to_string(dtype));
+  CHECK(refused == (Counts{0, 0, 0, seeds, seeds}));
+}
+
+TEST_CASE("a threshold that a dtype does not hold may be rounded or not", "[judge]") {
+  const auto dtype = GENERATE(DType::float64, DType::bfloat16);
+  const auto below = halved_below([](const at::Tensor& x) { return x.lt(0.1); });
+  const auto single = static_cast<double>(0.1F);
+  const auto refused =
+      refused_by(short_problem(below), dtype,
+                 {below, halved_below([](const at::Tensor& x) { return x.to(at::kFloat).lt(0.1); }),
+                  halved_below([](const at::Tensor& x) { return x.to(at::kDouble).lt(0.1); }),
+                  halved_below([=](const at::Tensor& x) { return x.to(at::kDouble).lt(single); })});
+  INFO(to_string(dtype));
+  CHECK(refused[0] == 0);
+  CHECK(refused[2] == 0);
+  if (dtype != DType::float64) CHECK(refused[1] == 0);
+  CHECK(refused[3] == 0);
+}
+
+TEST_CASE("what jumps at a number of its own is asked for it", "[judge]") {
+  auto problem = short_problem([](const Tensors& in) {
+    return Tensors{at::hardshrink(in[0], 1.5), at::threshold(in[0], 0.25, 8.0)};
+  });
+  problem.outputs = {"shrunk", "above"};
+  const auto by_hand = [](bool shrink_edge, bool threshold_edge) {
+    return [=](const Tensors& in) {
+      const auto size = in[0].abs();
+      return Tensors{
+          at::where(shrink_edge ? size.ge(1.5) : size.gt(1.5), in[0], at::zeros_like(in[0])),
+          at::where(threshold_edge ? in[0].ge(0.25) : in[0].gt(0.25), in[0], 8.0)};
+    };
+  };
+  CHECK(refused_by(problem, DType::float32,
+                   {by_hand(false, false), by_hand(true, false), by_hand(false, true)}) ==
+        (Counts{0, seeds, seeds}));
+}
+
+TEST_CASE("large limits are passed, whatever is made of what is left", "[judge]") {
+  const auto refused = refused_by(
+      short_problem(clamped_sum), DType::float32,
+      {clamped_sum,
+       [](const Tensors& in) {
+         const auto limit = at::zeros_like(in[0]) + 1e5;
+         return Tensors{at::cumsum(at::minimum(at::maximum(in[0], -limit), limit), -1)};
+       },
+       [](const Tensors& in) { return Tensors{at::cumsum(in[0], -1)}; },
+       [](const Tensors& in) { return Tensors{at::cumsum(in[0].clamp_min(-1e5), -1)}; }});
+  CHECK(refused == (Counts{0, 0, seeds, seeds}));
+  const auto normed = [](const Tensors& in) {
+    return Tensors{at::layer_norm(at::clamp(in[0], -1e8, 1e8), {in[0].size(-1)})};
+  };
+  const auto by_hand = [](const Tensors& in) {
+    const auto x = at::clamp(in[0], -1e8, 1e8);
+    const auto centred = x - x.mean(-1, true);
+    return Tensors{centred / (centred.square().mean(-1, true) + 1e-5).sqrt()};
+  };
+  CHECK(refused_by(short_problem(normed), DType::float32, {normed, by_hand}) == (Counts{0, 0}));
+}
+
+TEST_CASE("differences are drawn beyond where a loss of them turns", "[judge]") {
+  auto problem = short_problem([](const Tensors& in) {
+    constexpr std::int64_t no_reduction = 0;
+    return Tensors{at::huber_loss(in[0], in[1], no_reduction, 1e5)};
+  });
+  problem.inputs.push_back(problem.inputs[0]);
+  problem.inputs[1].name = "y";
+  const auto by_hand = [](const Tensors& in) {
+    const auto off = (in[0] - in[1]).abs();
+    return Tensors{at::where(off.lt(1e5), 0.5 * off * off, 1e5 * (off - 5e4))};
+  };
+  const auto squares = [](const Tensors& in) { return Tensors{0.5 * (in[0] - in[1]).square()}; };
+  CHECK(refused_by(problem, DType::float32, {by_hand, squares}) == (Counts{0, seeds}));
+}

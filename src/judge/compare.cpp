@@ -1,11 +1,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 #include "judge/cut_off.hpp"
 #include "judge/judge.hpp"
+#include "judge/last_places.hpp"
+#include "judge/misrounded.hpp"
 #include "judge/near_choices.hpp"
 #include "judge/ranks.hpp"
+#include "judge/rounded_by_chance.hpp"
 #include "judge/short_results.hpp"
 #include "judge/tally.hpp"
 #include "judge/tensors.hpp"
@@ -66,22 +70,46 @@ std::string describe(const std::string& name, const CutOff& found) {
          " on average, where the reference's are off by nothing";
 }
 
+std::string describe(const std::string& name, const Misrounded& found) {
+  return name + " is not rounded to the nearest: of " + std::to_string(found.told) +
+         " numbers within a quarter of a unit in the last place of the nearest, " +
+         std::to_string(found.wrong) + " became another, some larger and some smaller";
+}
+
+std::string describe(const std::string& name, const RoundedByChance& found) {
+  return name + " is rounded by chance or by place: rows with the same true values have other " +
+         "results in " + std::to_string(found.differ) + " of " + std::to_string(found.told) +
+         " places, each within a quarter of a unit in the last place of the nearest";
+}
+
 bool is_copied(const Case& one, std::size_t output, double allowed) {
   if (output >= one.copies.size() || one.copies[output] != Copies::yes) return false;
   return allowed <= smallest_of(*dtype_of(one.reference[output].scalar_type()), one.spec.dtype);
 }
 
 /// Of outputs that are right number by number.
-void refuse_cut_off(const Problem& problem, const Case& one, const Tensors& outputs,
-                    CaseResult& result) {
+void refuse_roundings(const Problem& problem, const Case& one, const Tensors& outputs,
+                      CaseResult& result) {
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    const auto found = cut_off(outputs[k], one.reference[k], one.oracle[k], one.allowed[k]);
-    if (!found) continue;
-    result.status = "failed";
-    result.output = problem.outputs[k];
-    result.wrong_elements = found->wrong;
-    result.message = describe(problem.outputs[k], *found);
-    return;
+    const auto places = last_places(outputs[k], one.reference[k], one.oracle[k], one.allowed[k]);
+    if (!places) continue;
+    const auto refuse = [&](const auto& found, std::int64_t wrong) {
+      result.status = "failed";
+      result.output = problem.outputs[k];
+      result.wrong_elements = wrong;
+      result.message = describe(problem.outputs[k], found);
+    };
+    if (const auto cut = cut_off(*places)) return refuse(*cut, cut->wrong);
+    const auto dtype = *dtype_of(outputs[k].scalar_type());
+    // In other families what is rounded twice may always fall badly.
+    const bool ordinary = one.spec.family == "normal";
+    if (const auto found = ordinary ? misrounded(*places, dtype) : std::nullopt) {
+      return refuse(*found, found->wrong);
+    }
+    const auto columns = outputs[k].size(-1);
+    if (const auto found = rounded_by_chance(*places, columns)) {
+      return refuse(*found, found->differ);
+    }
   }
 }
 
@@ -167,7 +195,7 @@ CaseResult compare(const Problem& problem, const Case& one, const Tensors& outpu
       }
     }
   }
-  if (result.status == "passed") refuse_cut_off(problem, one, outputs, result);
+  if (result.status == "passed") refuse_roundings(problem, one, outputs, result);
   if (result.status == "passed") refuse_short(problem, one, outputs, result);
   return result;
 }

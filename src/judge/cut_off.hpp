@@ -1,9 +1,9 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <optional>
+
+#include "judge/last_places.hpp"
 
 namespace ouroboros::judge {
 
@@ -16,9 +16,7 @@ struct CutOff {
 
 /// Whether results in 16 or 8 bits are cut off where the reference rounds them. Each is within one
 /// unit in the last place, and all together are half a unit short: who adds them up step by step
-/// never arrives. Nothing where too few numbers are `allowed` no more than that unit, or where the
-/// reference does more than round once.
-[[nodiscard]] std::optional<CutOff> cut_off(const at::Tensor& got, const at::Tensor& reference,
-                                            const at::Tensor& truth, const at::Tensor& allowed);
+/// never arrives. Nothing where the reference does more than round once.
+[[nodiscard]] std::optional<CutOff> cut_off(const LastPlaces& places);
 
 }  // namespace ouroboros::judge

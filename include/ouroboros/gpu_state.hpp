@@ -29,8 +29,8 @@ struct GpuState {
   /// Processes with a compute context on the GPU besides this one and the library's helpers. At
   /// least so many: those of other containers are not seen.
   int other_processes = 0;
-  /// For how much of the time since the same process was asked before, or of the last second, those
-  /// computed; as the driver samples it, some five times a second.
+  /// For how much of the time since the same process was asked before (or of the last second) those
+  /// computed, but for the first quarter of a second: the driver's samples lag by 0.2 s.
   int other_busy_percent = 0;
   /// Whether the GPU is partitioned (MIG) or shared by MPS. Clocks and power are the whole GPU's
   /// then. False where it is not known.

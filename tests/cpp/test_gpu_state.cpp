@@ -196,6 +196,21 @@ TEST_CASE("a question that fails leaves a zero and a reason, and the others are 
   CHECK((state.other_processes == 0) == (fails == "processes"));
 }
 
+TEST_CASE("what others did before a state was asked for is not taken for later") {
+  FakeNvml nvml;
+  nvml.say("process", 5000000).say("busy", 30);
+  const auto executor = start();
+  const auto asked_us = std::chrono::duration_cast<std::chrono::microseconds>(
+                            std::chrono::system_clock::now().time_since_epoch())
+                            .count();
+  CHECK(executor->state().other_busy_percent == 30);  // Of the last second.
+  nvml.say("sampled_us", asked_us + 200'000);
+  CHECK(executor->state().other_busy_percent == 0);
+  constexpr long long minute = 60'000'000;
+  nvml.say("sampled_us", asked_us + minute);
+  CHECK(executor->state().other_busy_percent == 30);
+}
+
 TEST_CASE("a driver that has seen nobody compute says that nothing was found") {
   FakeNvml nvml;
   constexpr int not_found = 6;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -168,11 +169,15 @@ int nvmlDeviceGetMPSComputeRunningProcesses_v3(NvmlDevice, unsigned* count, Nvml
   }
   return list(ids, count, result);
 }
-// Whoever has a context has computed, this process all the time. Nothing is older than a second.
+// Whoever has a context has computed, this process all the time, in the sample of that time.
 int nvmlDeviceGetProcessUtilization(NvmlDevice, NvmlUtilization* result, unsigned* count,
                                     std::uint64_t since_us) {
   if (const auto status = value("fail_utilization", 0); status != 0) {
     return static_cast<int>(status);
+  }
+  const auto sampled_us = static_cast<std::uint64_t>(value("sampled_us", INT64_MAX));
+  if (sampled_us <= since_us) {
+    return not_found;
   }
   auto ids = values("process");
   ids.push_back(getpid());
@@ -182,7 +187,7 @@ int nvmlDeviceGetProcessUtilization(NvmlDevice, NvmlUtilization* result, unsigne
   *count = static_cast<unsigned>(ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const auto sm = ids[i] == getpid() ? 100 : value("busy", 0);
-    result[i] = {static_cast<unsigned>(ids[i]), since_us + 1, static_cast<unsigned>(sm), 0, 0, 0};
+    result[i] = {static_cast<unsigned>(ids[i]), sampled_us, static_cast<unsigned>(sm), 0, 0, 0};
   }
   return success;
 }

@@ -148,7 +148,7 @@ class Nvml::Reading {
     int status = nvml_success;
     const auto shares = entries<NvmlUtilization>(
         [&](NvmlUtilization* list, unsigned* count) {
-          return nvml_.utilization_(nvml_.device_, list, count, nvml_.asked_us_);
+          return nvml_.utilization_(nvml_.device_, list, count, nvml_.since_us_);
         },
         status);
     if (!shares && status != nvml_not_found) {  // It has seen nobody compute.
@@ -236,7 +236,7 @@ GpuState Nvml::state(const OwnProcesses& own) {
     started_ = true;
     start();
     constexpr std::uint64_t second = 1'000'000;
-    asked_us_ = now_us - second;
+    since_us_ = now_us - second;
   }
   if (!problem_.empty()) {
     GpuState state;
@@ -244,7 +244,9 @@ GpuState Nvml::state(const OwnProcesses& own) {
     return state;
   }
   auto state = Reading(*this).read(own);
-  asked_us_ = now_us;
+  // The first samples after that are of before, when somebody else may have had the GPU in turn.
+  constexpr std::uint64_t lag_us = 250'000;
+  since_us_ = now_us + lag_us;
   return state;
 }
 

@@ -118,7 +118,7 @@ class Nvml {
   std::string problem_;  ///< Why there is nothing to ask.
   NvmlDevice device_ = nullptr;
   bool partition_ = false;
-  std::uint64_t asked_us_ = 0;  ///< When a state was asked for last.
+  std::uint64_t since_us_ = 0;  ///< From when on the next state says who has computed.
 };
 
 }  // namespace ouroboros::cuda

@@ -79,6 +79,8 @@ def later_keys() -> list[tuple[str, str]]:
         "cells": cell,
         "baselines": baseline,
         "gate": "runs_void",
+        "gpu_start": "other_busy_percent",
+        "gpu_end": "other_busy_percent",
     }
     return [(container, key) for container, keys in names.items() for key in keys.split()]
 
@@ -92,6 +94,7 @@ def test_a_record_without_the_later_keys_loads_and_says_not_measured() -> None:
         "baselines": cell["baselines"],
         "gate": [record["gate"]],
     }
+    containers |= {state: [record["timing"][state]] for state in ("gpu_start", "gpu_end")}
     for name, key in later_keys():
         for container in containers[name]:
             del container[key]
@@ -121,6 +124,8 @@ def test_the_sample_has_every_key_with_a_value() -> None:
         "cells": timing["cells"][0],
         "baselines": timing["cells"][0]["baselines"][0],
         "gate": sample()["gate"],
+        "gpu_start": timing["gpu_start"],
+        "gpu_end": timing["gpu_end"],
     }
     for name, key in later_keys():
         assert holders[name][key], f"{name}.{key}"

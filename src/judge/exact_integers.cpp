@@ -15,6 +15,9 @@ namespace {
 // Streams within what all inputs of a case share.
 enum NeighbourStream : std::uint64_t { of_base = 4, of_places = 5 };
 
+/// Within that of an input's choices, beside those of real_marks.cpp.
+constexpr std::uint64_t of_neighbours = 12;
+
 /// What integers are asked for here is a place.
 bool indexes(std::string_view name) {
   return is_one_of(name, {"index", "index_select", "gather", "take", "take_along_dim", "embedding",
@@ -77,8 +80,8 @@ void put_neighbour(const CaseSpec& spec, std::size_t input, DType dtype, std::si
     value = std::clamp(value, 2 - base, base - 2);
     return;
   }
-  const auto by = static_cast<std::int64_t>(
-                      random::below(random::key(stream(spec, input, choices), 12), at, 3)) -
+  const auto by = static_cast<std::int64_t>(random::below(
+                      random::key(stream(spec, input, choices), of_neighbours), at, 3)) -
                   1;
   value = (drawn & 4U) != 0 ? base + by : by - base;
 }

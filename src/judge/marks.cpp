@@ -118,7 +118,11 @@ bool is_least_count(const at::Tensor& counts, std::optional<double> least) {
 void note_real(const at::Tensor& tensor, std::optional<double> value, RealMark::Role role,
                MarkNotes& notes) {
   if (!value || !std::isfinite(*value) || notes.real.size() >= most_marks) return;
-  note_input(tensor, notes, [&](std::size_t i) { notes.real.insert({i, *value, role}); });
+  const auto origin = notes.rescaled.of(tensor);
+  if (!origin) return;
+  for (const double source : origin->sources(*value)) {
+    notes.real.insert({origin->input, source, role});
+  }
 }
 
 bool puts_in_order(std::string_view name) {
@@ -247,7 +251,8 @@ Marks marks_of(const Problem& problem, DType dtype) {
     MarkNotes notes{.problem = problem,
                     .inputs = inputs,
                     .scores = Scores(problem, inputs),
-                    .exact = ExactIntegers(problem, inputs)};
+                    .exact = ExactIntegers(problem, inputs),
+                    .rescaled = Rescaled(problem, inputs)};
     Inside inside;
     inside.marks = &notes;
     const Declared declared(problem, dtype);

@@ -10,6 +10,7 @@
 
 #include "judge/exact_integers.hpp"
 #include "judge/judge.hpp"
+#include "judge/rescaled.hpp"
 #include "judge/scores.hpp"
 
 namespace ouroboros::judge {
@@ -47,6 +48,7 @@ struct MarkNotes {
   bool exponentials = false;  ///< It takes some.
   Scores scores;
   ExactIntegers exact;
+  Rescaled rescaled;
 };
 
 /// Those of an operator whose arguments end `stack`.

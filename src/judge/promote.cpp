@@ -733,8 +733,12 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     if (size) size->mul_(inside.of_differences);
   }
   auto quantised = inside.loops != nullptr ? addends.of_result(name, op, *stack) : Addends::Known();
-  for (std::size_t i = 0; (follows || inside.loops != nullptr) && i < arguments.size(); ++i) {
+  const auto rescaled =
+      inside.marks != nullptr ? inside.marks->rescaled.meet(name, given) : std::nullopt;
+  const bool remembers = follows || inside.loops != nullptr || inside.marks != nullptr;
+  for (std::size_t i = 0; remembers && i < arguments.size(); ++i) {
     if (!written(arguments[i]) || !given[i].isTensor()) continue;
+    if (inside.marks != nullptr) inside.marks->rescaled.forget(given[i].toTensor());
     addends.forget(given[i].toTensor());
     whole_numbers.forget(given[i].toTensor());
     scaled_differences.forget(given[i].toTensor());
@@ -771,6 +775,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     addends.note((*stack)[i], std::move(quantised));
     if (inside.marks != nullptr) inside.marks->scores.note((*stack)[i], becomes);
     if (of_integers) inside.marks->exact.note((*stack)[i]);
+    if (rescaled) inside.marks->rescaled.note((*stack)[i].toTensor(), *rescaled);
     if (inside.results != nullptr) note_elements((*stack)[i]);
   }
   if (ordered.defined() && ordered.dim() > 0 && dim >= 0 && returned > 0) {

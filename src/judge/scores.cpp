@@ -8,8 +8,9 @@
 namespace ouroboros::judge {
 
 bool takes_exponentials(std::string_view name) {
-  return is_one_of(name, {"exp", "exp2", "softmax", "_softmax", "log_softmax", "_log_softmax",
-                          "logsumexp", "logaddexp", "cross_entropy_loss"});
+  return is_one_of(name, {"exp", "exp2", "expm1", "sinh", "cosh", "softmax", "_softmax",
+                          "log_softmax", "_log_softmax", "logsumexp", "logcumsumexp", "logaddexp",
+                          "logaddexp2", "cross_entropy_loss"});
 }
 
 Scores::Scores(const Problem& problem, const Tensors& inputs) {

@@ -110,7 +110,7 @@ TEST_CASE("a CUDA C++ source becomes a plan that the audit accepts") {
   const auto module = compiled(softmax);
   INFO(module.record.log);
   REQUIRE_FALSE(module.failure);
-  CHECK(cubin_target(module.cubin.bytes) == "sm_90");
+  CHECK(cubin_target(module.cubin.bytes) == "sm_90a");
   CHECK_THAT(module.record.compiler, ContainsSubstring("NVRTC 1"));
   CHECK(module.record.entries == std::vector<std::string>{"softmax"});
 
@@ -158,15 +158,19 @@ extern "C" __global__ void twice(const OUROBOROS_DTYPE* x, OUROBOROS_DTYPE* out,
   CHECK(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
 }
 
-TEST_CASE("a source is compiled for the architecture that was asked for") {
+TEST_CASE("a source is compiled for the architecture that was asked for, with all that it has") {
   if (without_nvrtc()) return;
-  for (const std::string target : {"sm_80", "sm_90", "sm_90a", "sm_100", "sm_100a"}) {
+  for (const auto& [target, in_full] : std::vector<std::pair<std::string, std::string>>{
+           {"sm_80", "sm_80"}, {"sm_90", "sm_90a"}, {"sm_90a", "sm_90a"}, {"sm_100", "sm_100a"}}) {
     const auto module = compiled(softmax, target);
     INFO(module.record.log);
     REQUIRE_FALSE(module.failure);
-    CHECK(cubin_target(module.cubin.bytes) == target);
+    CHECK(cubin_target(module.cubin.bytes) == in_full);
     CHECK(module.target == target);
   }
+  const auto warpgroups = compiled(kernel("", R"(asm volatile("wgmma.fence.sync.aligned;");)"));
+  INFO(warpgroups.record.log);
+  CHECK_FALSE(warpgroups.failure);
 }
 
 TEST_CASE("CUDA's headers are there by their names") {
@@ -495,7 +499,7 @@ TEST_CASE("PTX becomes a plan that the audit accepts") {
     const auto module = assembled(scale_ptx, target);
     INFO(module.record.log);
     REQUIRE_FALSE(module.failure);
-    CHECK(cubin_target(module.cubin.bytes) == target);
+    CHECK(cubin_target(module.cubin.bytes) == (target == "sm_80" ? target : target + "a"));
     const auto signature = matrix(3, 50, DType::float32);
     const auto plan = cuda::plan_for(module, signature, {{"n", 150}});
     PlanRules rules;
@@ -662,7 +666,7 @@ TEST_CASE("an assembler takes staggered programs, of any module") {
     const auto image = cuda::assemble_staggered(module, {}, {}, {});
     REQUIRE(image.has_value());
     CHECK(image->sha256 != module.cubin.sha256);
-    CHECK(cubin_target(image->bytes) == module.target);
+    CHECK(cubin_target(image->bytes) == cubin_target(module.cubin.bytes));
     CHECK(kernel_resources(image->bytes).at(0).function == module.record.entries.at(0));
   }
   auto broken = compiled(softmax);

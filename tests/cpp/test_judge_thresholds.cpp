@@ -10,6 +10,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "catch.hpp"
+#include "judge/marks.hpp"
 #include "judge_pools.hpp"
 #include "judge_problems.hpp"
 
@@ -86,6 +87,35 @@ TEST_CASE("what jumps at a number of its own is asked for it", "[judge]") {
   CHECK(refused_by(problem, DType::float32,
                    {by_hand(false, false), by_hand(true, false), by_hand(false, true)}) ==
         (Counts{0, seeds, seeds}));
+}
+
+TEST_CASE("what is asked of numbers without their sign, or twice as large, is asked of the input's",
+          "[judge]") {
+  const auto outliers = [](const Tensors& in) {
+    return Tensors{at::where(in[0].abs().gt(2.5), in[0], in[0] / 2) +
+                   at::where((in[0] * -2).to(at::kFloat).lt(0.75), in[0], in[0] / 2)};
+  };
+  const auto by_hand = [](bool at_size, bool at_twice) {
+    return [=](const Tensors& in) {
+      const auto& x = in[0];
+      const auto large = x.gt(2.5).logical_or(x.lt(-2.5));
+      const auto size = at_size ? large.logical_or(x.eq(-2.5)) : large;
+      const auto twice = at_twice ? x.ge(-0.375) : x.gt(-0.375);
+      return Tensors{at::where(size, x, x / 2) + at::where(twice, x, x / 2)};
+    };
+  };
+  CHECK(refused_by(short_problem(outliers), DType::float32,
+                   {outliers, by_hand(false, false), by_hand(true, false), by_hand(false, true)}) ==
+        (Counts{0, 0, seeds, seeds}));
+}
+
+TEST_CASE("numbers that were written to are no longer an input's", "[judge]") {
+  const auto problem = short_problem([](const Tensors& in) {
+    auto size = in[0].abs();
+    size.mul_(2.0 / 3.0);
+    return Tensors{at::where(size.gt(0.75), in[0], in[0] / 2)};
+  });
+  CHECK(judge::marks_of(problem, DType::float32).real.empty());
 }
 
 TEST_CASE("large limits are passed, whatever is made of what is left", "[judge]") {

@@ -35,7 +35,7 @@ def nvrtc() -> ctypes.CDLL:
 
 def compile_to_ptx(nvrtc: ctypes.CDLL, path: Path) -> str:
     options = [
-        b"--gpu-architecture=sm_90",
+        b"--gpu-architecture=sm_90a",
         b"--std=c++20",
         b"--device-as-default-execution-space",
         b"-DOUROBOROS_DTYPE=float",

@@ -1047,6 +1047,30 @@ first, second = of_one(2), of_another()
     assert refusal(judge(confused)) == ("other_image", "double")
 
 
+def test_functions_that_are_not_inlined_keep_their_names(judge: Judge) -> None:
+    """Triton has scalars alone for them."""
+    around = """
+def of(times):
+    factor = tl.constexpr(times)
+
+    @triton.jit(noinline=True)
+    def scaled(count):
+        return count * factor
+
+    return scaled
+
+
+first, second = of(2), of(2)
+
+
+@triton.jit"""
+    source = DOUBLE.replace("@triton.jit", around.lstrip("\n"), 1)
+    source = source.replace(VALUES, f"(first(count) + second(count)) * {VALUES[6:]} / count")
+    assert torch.allclose(tensor(judge(source)), 4 * X)
+    confused = source.replace("of(2), of(2)", "of(2), of(3)")
+    assert refusal(judge(confused)) == ("other_image", "double")
+
+
 def test_other_defaults_are_another_image(judge: Judge) -> None:
     """Two kernels of one plan, whose texts are the same."""
     around = (

@@ -9,8 +9,8 @@ hardened reader.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 __all__ = ["KernelInfo", "code_of", "kernel_info"]
 
@@ -134,20 +134,24 @@ def kernel_info(cubin: bytes, function: str) -> KernelInfo:
     )
 
 
-def code_of(cubin: bytes) -> list[tuple[object, ...]]:
+def code_of(cubin: bytes, named: Callable[[str], str] = str) -> list[tuple[object, ...]]:
     """Returns what a cubin holds besides names and numbers of lines: two that agree do the same.
 
     Those are in sections of their own. Where a section lies in the file depends on them; all else
     that a driver may go by is here, as where in its section a kernel begins.
 
+    Args:
+        cubin: Its bytes.
+        named: What a section or a symbol of this name is to be called.
+
     Raises:
         ValueError: The bytes are no cubin.
     """
-    sections = _sections(cubin)
+    sections = [replace(one, name=named(one.name)) for one in _sections(cubin)]
     return [
         (cubin[:_ENTRY_END], cubin[_FLAGS], len(sections)),
         *_segments(cubin, sections),
-        *_symbols(sections),
+        *_symbols(sections, named),
         *(
             (section.name, section.traits, section.data)
             for section in sections
@@ -167,10 +171,10 @@ def _segments(cubin: bytes, sections: list[_Section]) -> Iterator[tuple[object, 
         yield kind, flags, offset == start, first, *rest
 
 
-def _symbols(sections: list[_Section]) -> Iterator[tuple[object, ...]]:
+def _symbols(sections: list[_Section], named: Callable[[str], str]) -> Iterator[tuple[object, ...]]:
     """Yields the symbols in their order, by which other sections refer to them."""
     names = b"".join(section.data for section in sections if section.name == ".strtab")
     for section in sections:
         if section.name == ".symtab":
             for name, *rest in struct.iter_unpack("<IBBHQQ", section.data):
-                yield names[name : names.index(b"\0", name)], *rest
+                yield named(names[name : names.index(b"\0", name)].decode()), *rest

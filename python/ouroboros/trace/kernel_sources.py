@@ -78,6 +78,7 @@ def _function(function: Any, inside: tuple[Any, ...]) -> Record:
     defaults = {one.name: one.default for one in parameters if one.default is not one.empty}
     return {
         "name": function.__name__,
+        "qualname": function.fn.__qualname__,
         "source": function.src,
         "globals": {
             name: _described_around(tree, name, scope[name], inside)

@@ -63,7 +63,7 @@ class Image:
             )
         except Exception as error:
             raise unknown(f"a kernel that does not compile again: {error}") from error
-        if code_of(made.asm["cubin"]) != code_of(self.cubin):
+        if code_of(made.asm["cubin"], _unmarked) != code_of(self.cubin):
             raise Refused(
                 "other_image",
                 self.function,
@@ -157,7 +157,12 @@ def _helper(record: Record) -> _Recorded:
     Of functions with one name and arguments of the same types, Triton compiles the first alone.
     """
     mark = hashlib.sha256(json.dumps(record).encode()).hexdigest()
-    return _Recorded(record, f"{record['name']}_{mark}")
+    return _Recorded(record, f"{record['qualname']}_marked_{mark}")
+
+
+def _unmarked(symbol: str) -> str:
+    """Returns a symbol by the name that it has in the candidate: of what is not inlined."""
+    return re.sub("_marked_[0-9a-f]{64}", "", symbol)
 
 
 class _Argument:

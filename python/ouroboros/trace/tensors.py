@@ -122,10 +122,11 @@ class ArenaTensor(torch.Tensor):
     __bool__ = __complex__ = __float__ = __index__ = __int__ = item
 
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
-        refuse("printing a tensor")
+        # What is printed on the way is for nobody; it has no data, as a meta tensor's has none.
+        return repr(self.meta).replace("device='meta'", f"device='{self.device}'")
 
-    def __format__(self, _: str) -> str:
-        refuse("printing a tensor")
+    def __format__(self, spec: str) -> str:
+        return format(self.item() if self.dim() == 0 else repr(self), spec)
 
     def tolist(self) -> Any:
         """Refused: it needs data."""

@@ -43,6 +43,14 @@ bool is_target(const std::string& target) {
          std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+/// With what later architectures do not have (wgmma, setmaxnreg): nothing is compiled for another
+/// GPU than the one that judges. There are such variants from 9.0 on.
+std::string in_full(const std::string& target) {
+  constexpr int first = 90;
+  const bool plain = target.back() >= '0' && target.back() <= '9';
+  return plain && std::stoi(target.substr(3)) >= first ? target + 'a' : target;
+}
+
 const char* cuda_name(DType dtype) {
   switch (dtype) {
     case DType::float16:
@@ -115,7 +123,7 @@ Compiler nvrtc(const Toolkit& toolkit, const compile::ScratchFolder& scratch, DT
                 fmt::format("NVRTC was not found in {}: {}", toolkit.looked, how_to_install));
   }
   Compiler compiler;
-  compiler.flags = {"--gpu-architecture=" + target, "--std=c++20",
+  compiler.flags = {"--gpu-architecture=" + in_full(target), "--std=c++20",
                     "--device-as-default-execution-space",
                     fmt::format("-DOUROBOROS_DTYPE={}", cuda_name(dtype)),
                     fmt::format("-DOUROBOROS_DTYPE_{}=1", to_string(dtype))};
@@ -138,7 +146,7 @@ Compiler nvrtc(const Toolkit& toolkit, const compile::ScratchFolder& scratch, DT
 Compiler assembler(const Toolkit& toolkit, const compile::ScratchFolder& scratch,
                    const std::string& target, const Limits& limits) {
   Compiler compiler;
-  compiler.flags = {"-arch=" + target};
+  compiler.flags = {"-arch=" + in_full(target)};
   if (!toolkit.jit_link.empty()) {
     compiler.request = compile::sandboxed(sandbox::find_helper(program), scratch, limits);
     compiler.request.readable.push_back(toolkit.jit_link.parent_path());

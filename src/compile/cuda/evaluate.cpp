@@ -107,14 +107,16 @@ std::int64_t property(const Expression& node, const Scope& scope) {
 std::int64_t number_of(const Expression& node, const Scope& scope) {
   const auto found = scope.numbers.find(node.text);
   if (found != scope.numbers.end()) return found->second;
-  throw SpecificationFault(
-      node.at,
-      scope.buffers.contains(node.text)
-          ? fmt::format("'{}' is a buffer and no number: it has shape[i], stride[i], elements and "
-                        "bytes",
-                        node.text)
-          : fmt::format("'{}' is unknown here: there are the numbers {}", node.text,
-                        names(scope.numbers)));
+  if (scope.buffers.contains(node.text)) {
+    throw SpecificationFault(
+        node.at, fmt::format("'{}' is a buffer and no number: it has shape[i], stride[i], elements "
+                             "and bytes",
+                             node.text));
+  }
+  const auto real =
+      scope.reals.empty() ? "" : fmt::format(", and the real numbers {}", names(scope.reals));
+  throw SpecificationFault(node.at, fmt::format("'{}' is unknown here: there are the numbers {}{}",
+                                                node.text, names(scope.numbers), real));
 }
 
 double real_of(const Expression& node, const Scope& scope) {

@@ -351,8 +351,7 @@ def test_copies(dry: Any, expression: str) -> None:
         ("x[0, 0].item()", "aten::_local_scalar_dense"),
         ("bool(x[0, 0])", "aten::_local_scalar_dense"),
         ("x if x[0, 0] > 0 else None", "aten::gt.Scalar"),
-        ("print(x)", "printing a tensor"),
-        ("print(f'{x}')", "printing a tensor"),
+        ("print(f'{x[0, 0]:.3f}')", "aten::_local_scalar_dense"),
         ("x.tolist()", "Tensor.tolist"),
         ("x.numpy()", "Tensor.numpy"),
         ("float(x[0, 0])", "aten::_local_scalar_dense"),
@@ -365,6 +364,13 @@ def test_what_needs_data_is_refused_by_name(dry: Any, expression: str, op: str) 
     assert refusal["op"].startswith(op)
     assert refusal["op"] in refusal["message"]
     assert refusal["traceback"].startswith("line 13, in run: return ")
+
+
+def test_printing_a_tensor_shows_its_geometry(dry: Any) -> None:
+    body = """print(x, f"{x}", [x])
+assert str(x) == f"{x}" == "tensor(..., device='cuda:0', size=(4, 8))"
+return x.clone()"""
+    assert dry(run_of(body), dry.tensor("x", [4, 8])).refusal is None
 
 
 def test_a_refusal_cannot_be_swallowed(dry: Any) -> None:

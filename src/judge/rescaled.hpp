@@ -1,0 +1,52 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "judge/recent_tensors.hpp"
+#include "ouroboros/problem.hpp"
+
+namespace ouroboros::judge {
+
+/// Which tensors have the numbers of a real input, but for their sign or a power of two, while a
+/// reference runs: `x.abs()`, `-2 * x`. Nothing is rounded on the way, so that what is asked of
+/// them is asked of the input.
+class Rescaled {
+ public:
+  Rescaled(const Problem& problem, const Tensors& inputs) : problem_(problem), inputs_(inputs) {}
+
+  /// How a tensor's numbers come of an input's.
+  struct Origin {
+    std::size_t input = 0;   ///< Its place among the problem's.
+    double factor = 1.0;     ///< A power of two, of either sign.
+    bool magnitude = false;  ///< Before the factor they lost their sign.
+
+    /// Those of the input's numbers that become `value`.
+    [[nodiscard]] std::vector<double> sources(double value) const;
+  };
+
+  /// Of an input that may be several ones the first.
+  [[nodiscard]] std::optional<Origin> of(const at::Tensor& tensor) const;
+
+  /// Of an operator's result, by its arguments.
+  [[nodiscard]] std::optional<Origin> meet(std::string_view name,
+                                           std::span<const c10::IValue> arguments) const;
+
+  void note(const at::Tensor& result, Origin origin) { known_.note(result, origin); }
+
+  /// Something is about to write to the tensor.
+  void forget(const at::Tensor& tensor) { known_.forget(tensor); }
+
+ private:
+  const Problem& problem_;
+  const Tensors& inputs_;
+  RecentTensors<Origin> known_;
+};
+
+}  // namespace ouroboros::judge

@@ -18,6 +18,9 @@ enum NeighbourStream : std::uint64_t { of_base = 4, of_places = 5 };
 /// Within that of an input's choices, beside those of real_marks.cpp.
 constexpr std::uint64_t of_neighbours = 12;
 
+/// Of those that a half of an int64 takes for one number.
+constexpr std::uint64_t low_half = std::uint64_t{1} << 32;
+
 /// What integers are asked for here is a place.
 bool indexes(std::string_view name) {
   return is_one_of(name, {"index", "index_select", "gather", "take", "take_along_dim", "embedding",
@@ -80,9 +83,13 @@ void put_neighbour(const CaseSpec& spec, std::size_t input, DType dtype, std::si
     value = std::clamp(value, 2 - base, base - 2);
     return;
   }
-  const auto by = static_cast<std::int64_t>(random::below(
-                      random::key(stream(spec, input, choices), of_neighbours), at, 3)) -
-                  1;
+  const auto which = static_cast<std::int64_t>(
+      random::below(random::key(stream(spec, input, choices), of_neighbours), at, 3));
+  if (dtype == DType::int64 && (drawn & 8U) != 0) {
+    value = (static_cast<std::int64_t>(low_half) * which) + (base % 4096);
+    return;
+  }
+  const auto by = which - 1;
   value = (drawn & 4U) != 0 ? base + by : by - base;
 }
 

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -287,21 +288,46 @@ std::optional<Results> losses_of_classes(std::string_view name, const Given& giv
   return made;
 }
 
-/// Block by block: each from zero, and what came before it added afterwards.
-template <typename T>
-void run_along(const T* terms, T* sums, std::int64_t rows, std::int64_t count, std::int64_t block) {
-  for (std::int64_t row = 0; row < rows; ++row, terms += count, sums += count) {
-    T before = 0;
+/// Block by block: each from `none`, and put together with what came before it afterwards.
+template <typename T, typename Joined>
+void run_along(const T* terms, T* results, std::int64_t rows, std::int64_t count,
+               std::int64_t block, T none, Joined joined) {
+  for (std::int64_t row = 0; row < rows; ++row, terms += count, results += count) {
+    T before = none;
     for (std::int64_t first = 0; first < count; first += block) {
       const auto end = std::min(first + block, count);
-      T sum = 0;
-      for (std::int64_t i = first; i < end; ++i) sums[i] = before + (sum += terms[i]);
-      before += sum;
+      T result = none;
+      for (std::int64_t i = first; i < end; ++i) {
+        result = joined(result, terms[i]);
+        results[i] = joined(before, result);
+      }
+      before = joined(before, result);
     }
   }
 }
 
-at::Tensor running_sums(const at::Tensor& x, std::int64_t dim, int order) {
+/// log(exp(a) + exp(b)).
+template <typename T>
+T log_of_sum(T a, T b) {
+  constexpr T none = -std::numeric_limits<T>::infinity();
+  if (a == none) return b;
+  if (b == none) return a;
+  if (!std::isfinite(a) || !std::isfinite(b)) return a + b;
+  return std::max(a, b) + std::log1p(std::exp(-std::fabs(a - b)));
+}
+
+template <typename T>
+void run_along(std::string_view name, const T* terms, T* results, std::int64_t rows,
+               std::int64_t count, std::int64_t block) {
+  if (name == "cumsum") return run_along(terms, results, rows, count, block, T{0}, std::plus<T>());
+  if (name == "cumprod") {
+    return run_along(terms, results, rows, count, block, T{1}, std::multiplies<T>());
+  }
+  run_along(terms, results, rows, count, block, -std::numeric_limits<T>::infinity(), log_of_sum<T>);
+}
+
+/// Running sums, products, or logarithms of sums of exponentials.
+at::Tensor running(std::string_view name, const at::Tensor& x, std::int64_t dim, int order) {
   const auto terms = x.movedim(dim, -1).contiguous();
   auto out = at::empty(terms.sizes(), terms.options());
   const auto count = terms.size(-1);
@@ -310,9 +336,11 @@ at::Tensor running_sums(const at::Tensor& x, std::int64_t dim, int order) {
   const auto block =
       order == 0 ? std::max<std::int64_t>(count, 1) : std::int64_t{8192} >> 3 * order;
   if (x.scalar_type() == at::kFloat) {
-    run_along(terms.const_data_ptr<float>(), out.mutable_data_ptr<float>(), rows, count, block);
+    run_along(name, terms.const_data_ptr<float>(), out.mutable_data_ptr<float>(), rows, count,
+              block);
   } else {
-    run_along(terms.const_data_ptr<double>(), out.mutable_data_ptr<double>(), rows, count, block);
+    run_along(name, terms.const_data_ptr<double>(), out.mutable_data_ptr<double>(), rows, count,
+              block);
   }
   return out.movedim(-1, dim);
 }
@@ -404,7 +432,9 @@ std::optional<Results> by_loop(std::string_view name, const c10::FunctionSchema&
   const Given given(schema, stack, order);
   if (const auto made = reductions(name, given, x)) return made;
   if (const auto made = normalisations(name, given, x)) return Results{*made};
-  if (name == "cumsum") return Results{running_sums(x, given.dims(x).front(), order)};
+  if (is_one_of(name, {"cumsum", "cumprod", "logcumsumexp"})) {
+    return Results{running(name, x, given.dims(x).front(), order)};
+  }
   if (const auto made = losses_of_classes(name, given, x)) return made;
   if (const auto terms = terms_of_loss(name, given, x)) {
     const auto reduction = given.whole("reduction", 1);
@@ -491,6 +521,14 @@ bool adds_nothing(std::string_view name, const c10::OperatorHandle& op,
                           "max_pool1d",
                           "max_pool2d",
                           "max_pool3d",
+                          "max_pool2d_with_indices",
+                          "max_pool3d_with_indices",
+                          "adaptive_max_pool1d",
+                          "adaptive_max_pool2d",
+                          "adaptive_max_pool3d",
+                          "im2col",
+                          "cross",
+                          "linalg_cross",
                           "glu",
                           "hardswish",
                           "log_sigmoid",

@@ -6,6 +6,7 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/_scaled_dot_product_attention_math.h>
 #include <ATen/ops/_unique.h>
+#include <ATen/ops/frexp.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/linspace.h>
@@ -423,13 +424,15 @@ bool is_inexact(std::string_view name, bool constants) {
 }
 
 /// By some roundings of itself; of a power also by as many of its exponent, which `exp2` is given
-/// after a product that rounds. What has few bits is the same in any arithmetic.
+/// after a product that rounds. What has few bits is the same in any arithmetic; of powers those of
+/// two alone: 10 is no `exp(log(1e4) / 4)`.
 void move_inexact(const at::Tensor& result, bool power) {
   if (result.scalar_type() != at::kDouble || result.numel() == 0) return;
-  const auto few_bits = result.eq(result.to(at::kHalf).to(at::kDouble));
+  const auto few_bits = power ? std::get<0>(at::frexp(result)).abs().eq(0.5)
+                              : result.eq(result.to(at::kHalf).to(at::kDouble));
   auto size = result.abs().mul_(few_roundings);
   if (power) size.mul_(result.abs().log_().abs_().add_(1.0));
-  const auto kept = few_bits.logical_or_(at::isfinite(size).logical_not_());
+  const auto kept = few_bits.logical_or(at::isfinite(size).logical_not_());
   move_result(result, size.masked_fill_(kept, 0.0));
 }
 

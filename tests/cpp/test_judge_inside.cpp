@@ -27,6 +27,7 @@
 #include <ATen/ops/native_layer_norm_backward.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/pow.h>
 #include <ATen/ops/rsub.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/sigmoid.h>
@@ -101,6 +102,31 @@ TEST_CASE("constants that a reference computes may be computed otherwise", "[jud
     CHECK(status_of(problem, one, made(powers.exp() * (1 + 0x1p-16F))) == "failed");
     CHECK(status_of(problem, one, made(powers.exp().to(at::kBFloat16).to(at::kFloat))) == "failed");
   }
+}
+
+TEST_CASE("powers of few bits may be computed otherwise, but for those of two", "[judge]") {
+  // Column 128 is divided by ten, and its position is a multiple of that.
+  const auto problem = problem_of([](const Tensors& in) {
+    const auto exponents = at::arange(in[0].size(1), at::kFloat) / 512;
+    const auto positions = at::arange(in[0].size(0), at::kFloat).unsqueeze(1) * 10;
+    return Tensors{in[0] + (positions / at::pow(10000.0, exponents)).sin()};
+  });
+  const auto made = [](const at::Tensor& x, double base) {
+    const auto rate = static_cast<float>(-std::log(base) / 512);
+    const auto frequencies = at::exp(at::arange(x.size(1), at::kFloat) * rate);
+    return x + (at::arange(x.size(0), at::kFloat).unsqueeze(1) * 10 * frequencies).sin();
+  };
+  for (std::uint64_t seed = 1; seed < 4; ++seed) {
+    INFO("seed " << seed);
+    const auto one = case_of(problem, 64, 256, "faint", seed);
+    CHECK(status_of(problem, one, made(one.inputs[0], 10000.0)) == "passed");
+    CHECK(status_of(problem, one, made(one.inputs[0], 10001.0)) == "failed");
+  }
+  const auto halves = problem_of([](const Tensors& in) {
+    const auto half = at::pow(2.0, at::arange(in[0].size(1), at::kFloat) - 20);
+    return Tensors{in[0] * half.eq(0.25).to(at::kFloat)};
+  });
+  CHECK_FALSE(case_of(halves, 9, 33, "normal", 3).edges);
 }
 
 TEST_CASE("constants of few bits do not move", "[judge]") {

@@ -168,7 +168,7 @@ TEST_CASE("every kind of statement reaches the plan") {
 //! copy out = x
 //! launch copy<<<(blocks, rows), (32, 2), cluster = (1, 2), shared = 4 * cols, cooperative>>>(
 //!     x, &out[cols], -1)
-//! launch one<<<1, 1>>>(1.5)
+//! launch one<<<1, 1, 2 * cols, cooperative>>>(1.5)
 )");
   REQUIRE(plan.buffers.size() == 4);
   CHECK(plan.origin == PlanOrigin::specification);
@@ -192,7 +192,8 @@ TEST_CASE("every kind of statement reaches the plan") {
   CHECK(launch.block == Dim3{32, 2, 1});
   CHECK(launch.cluster == Dim3{1, 2, 1});
   CHECK(launch.shared_bytes == 40);
-  CHECK(launch.cooperative);
+  CHECK(kernel(plan, 3).shared_bytes == 20);
+  CHECK((launch.cooperative && kernel(plan, 3).cooperative));
   REQUIRE(launch.parameters.size() == 20);
   REQUIRE(launch.pointers.size() == 2);
   CHECK((launch.pointers[0].at == 0 && launch.pointers[0].target.buffer == 0));
@@ -408,6 +409,10 @@ TEST_CASE("faults name their place and what to do") {
   CHECK_THAT(fault("launch none<<<1, 1, stream = 4>>>()"),
              ContainsSubstring("'stream' is no option"));
   CHECK_THAT(fault("launch none<<<1, 1, shared = 1, shared = 2>>>()"), ContainsSubstring("once"));
+  CHECK_THAT(fault("launch none<<<1, 1, 4, 0>>>()"), ContainsSubstring("expected an option"));
+  CHECK_THAT(fault("let a = cols // 2"), ContainsSubstring("'/' rounds down"));
+  CHECK_THAT(fault("launch copy<<<1, 1>>>(x, out, cols: int64)"),
+             ContainsSubstring("has 8 bytes and the kernel's parameter 4: without a type"));
   CHECK_THAT(fault("launch none<<<1>>>()"), ContainsSubstring("expected ',' and found '>>>'"));
   CHECK_THAT(fault("launch none<<<1, 1>>>() x"), ContainsSubstring("should end before 'x'"));
   CHECK_THAT(fault("launch no ne<<<1, 1>>>()"), ContainsSubstring("expected '<<<' and found 'ne'"));

@@ -273,7 +273,15 @@ class Parser {
     result.grid = extents(3);
     expect(",");
     result.block = extents(3);
-    while (accept(",")) option(result);
+    bool first = true;
+    while (accept(",")) {
+      if (first && !names_option()) {
+        result.shared_bytes = expression();
+      } else {
+        option(result);
+      }
+      first = false;
+    }
     expect(">>>");
     expect("(");
     if (!sees(")")) {
@@ -302,6 +310,12 @@ class Parser {
     }
     if (result.empty()) fault("expected the name of a kernel and found " + found());
     return result;
+  }
+
+  /// Not the bytes of shared memory, which stand third in CUDA.
+  [[nodiscard]] bool names_option() const {
+    const bool is_given = next_ + 1 < tokens_.size() && tokens_[next_ + 1].text == "=";
+    return peek().kind == Token::Kind::word && (peek().text == "cooperative" || is_given);
   }
 
   void option(KernelCall& call) {

@@ -287,11 +287,13 @@ class Planner {
       const auto& field = kernel.parameters[i];
       auto encoded = encode_argument(argument, kind_of(i), field.size);
       if (field.size != encoded.bytes.size()) {
+        const auto* hint = encoded.pointer   ? "a buffer is an address"
+                           : field.size == 8 ? "say its type, e.g. 'n: int64'"
+                                             : "without a type it becomes what the kernel has";
         throw SpecificationFault(
             argument.at,
-            fmt::format("argument {} of '{}' has {} bytes and the kernel's parameter {}: say its "
-                        "type, e.g. 'n: int64'",
-                        i + 1, launch.function, encoded.bytes.size(), field.size));
+            fmt::format("argument {} of '{}' has {} bytes and the kernel's parameter {}: {}", i + 1,
+                        launch.function, encoded.bytes.size(), field.size, hint));
       }
       std::copy(encoded.bytes.begin(), encoded.bytes.end(),
                 launch.parameters.begin() + field.offset);

@@ -58,6 +58,10 @@ class Tokeniser {
       return length;
     }
     if (is_digit(text[0])) return number(text, at);
+    if (text.starts_with("//")) {
+      throw SpecificationFault(
+          at, "'//' means nothing here: '/' rounds down, and comments have lines of their own");
+    }
     for (const auto symbol : symbols) {
       if (text.substr(0, symbol.size()) == symbol) {
         bracket(symbol, at);

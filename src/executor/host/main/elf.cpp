@@ -309,16 +309,20 @@ class Loader {
 
   /// The offset of a thread-local variable in the module's own storage.
   [[nodiscard]] std::uint64_t tls_offset(std::uint64_t index) const {
+    std::uint64_t offset = 0;
+    if (index != 0) {
+      const Elf64_Sym symbol = image_.symbol(index);
+      if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_TLS) {
+        refuse("the thread-local variable " + printable(image_.name_of(symbol)) +
+               " is not the module's own, which is not supported (std::call_once and std::async "
+               "need such)");
+      }
+      offset = symbol.st_value;
+    }
     if (state_.tls_storage == nullptr) {
       refuse("a relocation is thread-local, but the module has no thread-local segment");
     }
-    if (index == 0) return 0;
-    const Elf64_Sym symbol = image_.symbol(index);
-    if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_TLS) {
-      refuse("the thread-local variable " + printable(image_.name_of(symbol)) +
-             " is not the module's own, which is not supported");
-    }
-    return symbol.st_value;
+    return offset;
   }
 
   void relocate_symbol(const Elf64_Rela& entry, std::uint64_t index) {

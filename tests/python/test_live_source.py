@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 from ouroboros.trace import live
 
 SIGNATURE = {"inputs": [{"name": "x", "dtype": "float32", "shape": [4]}], "outputs": ["out"]}
@@ -30,6 +31,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         text: str = fn(*(one["name"] for one in inputs))
         return text.encode()
 
+    compiled = torch._TorchCompileInductorWrapper  # Which a trace changes, for its process.
+    monkeypatch.setattr(compiled, "apply_options", compiled.apply_options)
     monkeypatch.setattr(live, "capture", capture)
     monkeypatch.setattr(live, "session", lambda: session)
     return made
@@ -45,6 +48,21 @@ def traced(source: str, tmp_path: Any, count: int = 1, **request: Any) -> list[d
             **request,
         }
     )
+
+
+@pytest.mark.parametrize("options", ["'max-autotune', None", "None, {'triton.cudagraphs': True}"])
+def test_no_mode_of_torch_compile_has_graphs_of_its_own(
+    calls: Any, tmp_path: Any, options: str
+) -> None:
+    source = (
+        "import torch\n"
+        f"config = torch._TorchCompileInductorWrapper({options}, False).config\n"
+        "def run(x):\n    return ' '.join(config)\n"
+    )
+    (one,) = traced(source, tmp_path)
+    (names,) = one["variants"]
+    assert b"cudagraphs" not in names
+    assert (b"max_autotune" in names) == ("max" in options)
 
 
 def test_each_signature_has_its_plan_and_its_log(calls: Any, tmp_path: Any) -> None:

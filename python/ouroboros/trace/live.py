@@ -169,6 +169,7 @@ def capture_source(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     scratch = file.parent
     language = "triton" if request.get("language") == "triton" else "python"
     log = io.StringIO()
+    launch_without_graphs()
     entry: Callable[..., Any] | None = None
     failure: dict[str, str] | None = None
     with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
@@ -237,6 +238,22 @@ def load_entry(file: Path, entry: str) -> Callable[..., Any]:
         )
     run: Callable[..., Any] = found
     return run
+
+
+def launch_without_graphs() -> None:
+    """Has `torch.compile` launch kernels itself in every mode, for this process.
+
+    Its modes "reduce-overhead" and "max-autotune" replay CUDA graphs of their own, which need
+    PyTorch's allocator. What they launch is the same.
+    """
+    compiled = torch._TorchCompileInductorWrapper
+    apply = compiled.apply_options
+
+    def apply_options(self: Any, options: dict[str, Any] | None) -> None:
+        apply(self, options)
+        self.config.pop("triton.cudagraphs", None)
+
+    compiled.apply_options = apply_options  # type: ignore[method-assign]
 
 
 def never_fall_back() -> None:

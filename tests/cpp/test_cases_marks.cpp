@@ -150,8 +150,12 @@ TEST_CASE("real numbers that inputs are tested for are sentinels of theirs", "[j
   CHECK((found == Found{{0, 7}, {1, -999}, {1, 0.5}}));
   // What is computed is hardly ever equal to anything, and infinities are a family's.
   CHECK(real_marks([](const Tensors& in) {
-          return Tensors{at::where(in[0].abs().eq(3) & in[1].eq(INFINITY), in[0], in[1])};
+          return Tensors{at::where(in[0].square().eq(3) & in[1].eq(INFINITY), in[0], in[1])};
         }).empty());
+  // But for a size, or a power of two times an input.
+  const auto sizes = real_marks(
+      [](const Tensors& in) { return Tensors{at::where((in[0].abs() * 2).eq(6), in[0], in[1])}; });
+  CHECK((sizes == Found{{0, -3}, {0, 3}}));
 }
 
 TEST_CASE("real numbers that inputs are ordered by are thresholds, or limits", "[judge]") {

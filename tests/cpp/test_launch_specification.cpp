@@ -397,6 +397,8 @@ TEST_CASE("faults name their place and what to do") {
   CHECK_THAT(fault("launch one<<<1, 1>>>(1.5: int32)"), ContainsSubstring("1.5 is no int32"));
   CHECK_THAT(fault("launch one<<<1, 1>>>(y)"),
              ContainsSubstring("'y' is unknown") && ContainsSubstring("cols, rows"));
+  CHECK_THAT(fault("let half = 0.5\n//! launch one<<<1, 1>>>(y)"),
+             ContainsSubstring("cols, rows, and the real numbers half"));
   CHECK_THAT(fault("launch one<<<1, 1>>>(&y[0])"), ContainsSubstring("no buffer 'y'"));
   CHECK_THAT(fault("launch copy<<<1, 1>>>(x, &out[61], 1)"), ContainsSubstring("outside of 'out'"));
   CHECK_THAT(fault("launch copy<<<1, 1>>>(x, &out[-1], 1)"), ContainsSubstring("outside of 'out'"));

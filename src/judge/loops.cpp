@@ -125,16 +125,87 @@ at::Tensor means(const at::Tensor& x, const Extents& dims, int order) {
   return sums(x, dims, order).div_(count_of(x, dims));
 }
 
+/// Whether loops know nothing of a row before they pass it: in the last order, where nothing is
+/// infinite.
+bool in_one_pass(const at::Tensor& x, int order) {
+  return order == orders - 1 && x.numel() > 0 && x.isfinite().all().item().toBool();
+}
+
+/// How many numbers, their mean, and the sum of the squares of what they are away from it.
+template <typename T>
+struct Deviation {
+  T count = 0;
+  T mean = 0;
+  T squares = 0;
+};
+
+/// In one pass: B. P. Welford, "Note on a method for calculating corrected sums of squares and
+/// products", Technometrics 4 (1962).
+template <typename T>
+Deviation<T> deviation_of(const T* terms, std::int64_t count) {
+  Deviation<T> made;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T away = terms[i] - made.mean;
+    made.count += 1;
+    made.mean += away / made.count;
+    made.squares += away * (terms[i] - made.mean);
+  }
+  return made;
+}
+
+/// Of two parts together: T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise
+/// algorithm for computing sample variances", Stanford STAN-CS-79-773 (1979).
+template <typename T>
+Deviation<T> together(const Deviation<T>& a, const Deviation<T>& b) {
+  const T count = a.count + b.count;
+  const T apart = b.mean - a.mean;
+  const T share = b.count / count;
+  return {count, a.mean + apart * share, a.squares + b.squares + apart * apart * a.count * share};
+}
+
+template <typename T>
+void add_deviations(const T* terms, T* means, T* squares, std::int64_t rows, std::int64_t count) {
+  for (std::int64_t row = 0; row < rows; ++row, terms += count) {
+    Deviation<T> all;
+    for (std::int64_t at = 0; at < count; at += longest_loop) {
+      all = together(all, deviation_of(terms + at, std::min(longest_loop, count - at)));
+    }
+    means[row] = all.mean;
+    squares[row] = all.squares;
+  }
+}
+
+struct Deviations {
+  at::Tensor mean;
+  at::Tensor squares;
+};
+
+Deviations deviations(const at::Tensor& x, const Extents& dims, int order) {
+  if (!in_one_pass(x, order)) {
+    auto mean = means(x, dims, order);
+    auto squares = sums((x - mean).square(), dims, order);
+    return {std::move(mean), std::move(squares)};
+  }
+  const auto rows = rows_of(x, dims);
+  const auto count = count_of(x, dims);
+  Deviations made{at::empty(rows.kept, x.options()), at::empty(rows.kept, x.options())};
+  const auto add = [&]<typename T>(T) {
+    add_deviations(rows.terms.const_data_ptr<T>(), made.mean.mutable_data_ptr<T>(),
+                   made.squares.mutable_data_ptr<T>(), made.mean.numel(), count);
+  };
+  x.scalar_type() == at::kFloat ? add(float{}) : add(double{});
+  return made;
+}
+
 struct Moments {
   at::Tensor mean;
   at::Tensor variance;
 };
 
 Moments moments(const at::Tensor& x, const Extents& dims, double correction, int order) {
-  auto mean = means(x, dims, order);
-  const auto squares = sums((x - mean).square(), dims, order);
+  auto made = deviations(x, dims, order);
   const auto divisor = static_cast<double>(count_of(x, dims)) - correction;
-  return {std::move(mean), squares / std::max(divisor, 0.0)};
+  return {std::move(made.mean), made.squares / std::max(divisor, 0.0)};
 }
 
 at::Tensor without(const at::Tensor& x, const Extents& dims, bool keep) {
@@ -177,8 +248,7 @@ void add_online(const T* scores, T* sums, std::int64_t rows, std::int64_t count)
 /// what was added up so far scaled whenever it grows.
 at::Tensor exponential_sums(const at::Tensor& x, const at::Tensor& away, const Extents& dims,
                             int order) {
-  const bool finite = order == orders - 1 && x.isfinite().all().item().toBool();
-  if (!finite) return sums(away.exp(), dims, order);
+  if (!in_one_pass(x, order)) return sums(away.exp(), dims, order);
   const auto rows = rows_of(x, dims);
   auto out = at::empty(rows.kept, x.options());
   const auto count = count_of(x, dims);

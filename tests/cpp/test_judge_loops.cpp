@@ -441,3 +441,35 @@ TEST_CASE("a plain loop over very many equal terms is right", "[judge]") {
   const auto usual = of("normal");
   CHECK(status_of(loss, usual, usual.oracle[0] * (1.0 - 10.0 / 65536)) == "failed");
 }
+
+TEST_CASE("a variance may be updated from number to number", "[judge]") {
+  const auto variance = problem_of([](const Tensors& in) { return Tensors{in[0].var(-1, false)}; });
+  const auto welford = [](const at::Tensor& x) {
+    auto made = at::zeros_like(x.select(1, 0)).contiguous();
+    for (std::int64_t row = 0; row < x.size(0); ++row) {
+      const auto* terms = x.const_data_ptr<float>() + row * x.size(1);
+      float mean = 0;
+      float squares = 0;
+      for (std::int64_t i = 0; i < x.size(1); ++i) {
+        const float away = terms[i] - mean;
+        mean += away / static_cast<float>(i + 1);
+        squares += away * (terms[i] - mean);
+      }
+      made.mutable_data_ptr<float>()[row] = squares / static_cast<float>(x.size(1));
+    }
+    return made;
+  };
+  // Rows with one number that is far from the others, and what is updated there loses most.
+  for (const std::uint64_t seed : {538, 2175, 2338, 3676, 4730}) {
+    INFO("seed " << seed);
+    const auto one = judge::realise(
+        variance, {0, DType::float32, {{"rows", 8}, {"cols", 5574}}, "patchwork", seed});
+    CHECK(status_of(variance, one, welford(one.inputs[0])) == "passed");
+    CHECK(status_of(variance, one, one.oracle[0] * (1 + 0x1p-11)) == "failed");
+  }
+  // Who has very many numbers puts parts together.
+  const auto many = waves({1, 1 << 22}).to(at::kFloat);
+  judge::Loops in_one_pass{judge::orders - 1};
+  const auto made = looped(variance.reference, {many}, in_one_pass, at::kFloat)[0];
+  CHECK(made.item().toDouble() == Approx(0.5).epsilon(1e-4));
+}

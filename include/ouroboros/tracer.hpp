@@ -38,6 +38,10 @@ struct TraceRequest {
   std::string device;  ///< The GPU's name, so that host code learns of that one; else the usual.
   std::size_t max_variants = 16;
   double seconds = 0;  ///< That all of it may take; 0: the limits' `compile_seconds`.
+  /// 32 random hexadecimal digits, the same for all requests of one candidate that may share what
+  /// its process builds (PyTorch's extensions, Triton's kernels), until `Tracer::forget`. Empty: a
+  /// process finds nothing, and leaves nothing.
+  std::string builds;
   std::vector<TraceSignature> signatures;
 };
 
@@ -120,6 +124,9 @@ class OUROBOROS_API Tracer {
   /// or a child could not be confined at all, and `Error{cancelled}`, once nothing of the request
   /// runs any more.
   std::vector<TraceResult> trace(const TraceRequest& request);
+
+  /// Has what was built under that name removed, as soon as no request uses it.
+  void forget(const std::string& builds) noexcept;
 
   /// What confines the zygote, and so all that it forks. Starts it.
   Isolation isolation();

@@ -265,7 +265,8 @@ Frame frame_of(const TraceRequest& request, const Limits& limits) {
                       {"file_mib", limits.image_mib},
                       {"scratch_mib", 4 * limits.image_mib},
                       {"result_mib", 4 * limits.image_mib},
-                      {"log_kib", limits.log_kib}}}};
+                      {"log_kib", limits.log_kib}}},
+                    {"builds", request.builds}};
   return frame;
 }
 

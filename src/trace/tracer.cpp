@@ -117,6 +117,17 @@ class Tracer::Impl {
     });
   }
 
+  void forget(const std::string& builds) {
+    std::shared_ptr<trace::Zygote> zygote;
+    {
+      const std::lock_guard lock(mutex_);
+      zygote = zygote_;
+    }
+    if (zygote && !zygote->lost()) {
+      zygote->forget(builds);
+    }
+  }
+
   Isolation isolation() {
     return twice([](trace::Zygote& zygote) { return zygote.isolation(); });
   }
@@ -143,6 +154,14 @@ Tracer::~Tracer() = default;
 
 std::vector<TraceResult> Tracer::trace(const TraceRequest& request) {
   return impl_->trace(request);
+}
+
+void Tracer::forget(const std::string& builds) noexcept {
+  try {
+    impl_->forget(builds);
+  } catch (const std::exception&) {
+    // It goes with the tracer.
+  }
 }
 
 Isolation Tracer::isolation() { return impl_->isolation(); }

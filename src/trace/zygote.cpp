@@ -366,4 +366,8 @@ Frame Zygote::call(const Frame& request, double seconds) {
   throw Lost{reason()};
 }
 
+void Zygote::forget(const std::string& builds) {
+  send(ready_id, encode({{"forget", builds}}, {}), Clock::now() + cancel_patience);
+}
+
 }  // namespace ouroboros::trace

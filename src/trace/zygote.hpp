@@ -37,6 +37,10 @@ class Zygote {
   /// Throws `Lost` and `Error{cancelled}`.
   Frame call(const Frame& request, double seconds);
 
+  /// Has the zygote remove what was built under that name. Nothing is said where it is lost: its
+  /// folder goes with it.
+  void forget(const std::string& builds);
+
   [[nodiscard]] bool lost();
   [[nodiscard]] const Isolation& isolation() const noexcept { return process_->isolation(); }
 

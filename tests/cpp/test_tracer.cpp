@@ -495,6 +495,87 @@ TEST_CASE("a candidate reaches neither the zygote nor the next candidate") {
   CHECK(workshop.said("said = 'well'") == "well");
 }
 
+TEST_CASE("what a candidate builds is kept for its later processes alone") {
+  Workshop workshop([](TracerOptions& options) {
+    options.limits.compile_seconds = 20;
+    options.limits.image_mib = 4;
+  });
+  const std::string one(32, 'a');
+  const std::string two(32, 'b');
+  const auto run = [&](const std::string& builds, const std::string& body) {
+    auto request = request_of(source_of(body));
+    request.builds = builds;
+    const auto result = workshop.tracer->trace(request).at(0);
+    REQUIRE(result.refusal);
+    INFO(result.refusal->message << result.refusal->traceback);
+    return *result.refusal;
+  };
+  const std::string build =
+      "folder = os.environ['TORCH_EXTENSIONS_DIR']\n"
+      "said = os.path.exists(folder)\n"
+      "os.makedirs(folder, exist_ok=True)\n";
+  const auto found = [&](const std::string& builds) {
+    const auto refusal = run(builds, build);
+    CHECK(refusal.kind == "stub");
+    return refusal.message;
+  };
+  CHECK(found(one) == "False");
+  CHECK(found(one) == "True");
+  CHECK(found(two) == "False");
+  CHECK(found("") == "False");
+  CHECK(found("") == "False");
+  SECTION("it is not where other files are") {
+    CHECK(run(one, "said = os.listdir(os.getcwd())").message == "[]");
+    CHECK(run(one, "said = os.path.dirname(request['builds']) == os.path.dirname(os.getcwd())")
+              .message == "True");
+    CHECK(run("", "said = [request['builds']]").message == "['']");
+  }
+  SECTION("until it is forgotten") {
+    workshop.tracer->forget(one);
+    workshop.tracer->forget(std::string(32, 'c'));  // Nobody's.
+    CHECK(found(two) == "True");
+    CHECK(std::distance(std::filesystem::directory_iterator(workshop.zygote_folder()), {}) == 1);
+    CHECK(found(one) == "False");
+  }
+  SECTION("or a process fails, which may have left a lock on it") {
+    CHECK(run(one, "os._exit(1)").kind == "crashed");
+    CHECK(found(one) == "False");
+    CHECK(found(one) == "True");
+    // A process that shares it still has it; whoever comes meanwhile does not.
+    const std::string wait =
+        "said = 0\nopen(request['builds'] + '/waits', 'w').close()\n"
+        "while not os.path.exists(request['builds'] + '/go'): time.sleep(0.01)\n"
+        "said = os.path.exists(os.environ['TORCH_EXTENSIONS_DIR'])";
+    auto waiting = std::async(std::launch::async, [&] {
+      auto request = request_of(source_of(wait));
+      request.builds = one;
+      return workshop.tracer->trace(request).at(0).refusal->message;
+    });
+    const auto folder = workshop.zygote_folder() / ("builds-" + one);
+    while (!std::filesystem::exists(folder / "waits")) std::this_thread::yield();
+    CHECK(run(one, "os._exit(1)").kind == "crashed");
+    CHECK(found(one) == "False");
+    std::ofstream(folder / "go").close();
+    CHECK(waiting.get() == "True");
+    CHECK_FALSE(std::filesystem::exists(folder));
+  }
+  SECTION("it counts as the scratch folder does") {
+    const auto refusal = run(one,
+                             "for i in range(99):\n"
+                             "  open(request['builds'] + f'/{i}', 'wb').write(bytes(4 << 20))\n"
+                             "time.sleep(60)");
+    CHECK(refusal.kind == "output_too_large");
+    CHECK(found(one) == "False");
+  }
+  SECTION("under no other kind of name") {
+    for (const auto& name : {std::string("../x"), std::string(31, 'a'), std::string(32, 'G')}) {
+      auto request = request_of(source_of("said = 1"));
+      request.builds = name;
+      CHECK_THROWS_WITH(workshop.tracer->trace(request), Catch::Contains("32 hexadecimal digits"));
+    }
+  }
+}
+
 TEST_CASE("a candidate that uses the GPU is ended with its tree and leaves nothing") {
   // Without a pid namespace, in which CUDA's driver does not start.
   Workshop workshop([](TracerOptions& options) {

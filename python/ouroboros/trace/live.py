@@ -124,21 +124,23 @@ def warm_up(
             ) from error
 
 
-def file_origin(scratch: str | Path) -> OriginRule:
+def file_origin(*folders: str | Path) -> OriginRule:
     """Returns the rule for candidates: theirs is what they compiled, a library's what was there.
 
-    A module from memory (Triton, NVRTC, CuPy) or from a file below ``scratch`` is the candidate's.
-    One from any other file is a library's: cuBLAS, cuDNN, PyTorch's own kernels. Where the file is
-    unknown, since the driver loaded the module when its kernel was first launched, a kernel is the
-    candidate's if a shared object below ``scratch`` names it.
+    A module from memory (Triton, NVRTC, CuPy) or from a file below one of ``folders`` is the
+    candidate's. One from any other file is a library's: cuBLAS, cuDNN, PyTorch's own kernels. Where
+    the file is unknown, since the driver loaded the module when its kernel was first launched, a
+    kernel is the candidate's if a shared object below one of ``folders`` names it.
     """
-    folder = Path(scratch).resolve()
+    own = [Path(folder).resolve() for folder in folders]
 
     def origin(file: str | None, function: str) -> str:
         if file is None:
-            built = any(function.encode() in one.read_bytes() for one in folder.rglob("*.so"))
+            objects = (one for folder in own for one in folder.rglob("*.so"))
+            built = any(function.encode() in one.read_bytes() for one in objects)
         else:
-            built = not file or Path(file).resolve().is_relative_to(folder)
+            path = Path(file).resolve()
+            built = not file or any(path.is_relative_to(folder) for folder in own)
         return "candidate" if built else "library"
 
     return origin
@@ -157,8 +159,9 @@ def capture_source(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Traces a candidate's source for each signature. Hostile code runs: only in a sandbox.
 
     Args:
-        request: ``{"source", "name", "language", "entry", "signatures", "scratch"}`` as for the dry
-            trace; a signature is ``{"inputs": [{"name", "dtype", "shape", "strides"}],
+        request: ``{"source", "name", "language", "entry", "signatures", "scratch", "builds"}``: as
+            for the dry trace, but ``"builds"`` is a folder that outlives this process, or nothing,
+            and a signature is ``{"inputs": [{"name", "dtype", "shape", "strides"}],
             "outputs": [names]}``.
 
     Returns:
@@ -166,7 +169,7 @@ def capture_source(request: Mapping[str, Any]) -> list[dict[str, Any]]:
         "traceback"}, "log": text, "seconds": float}``.
     """
     file = write_source(request)
-    scratch = file.parent
+    folders = [file.parent, *filter(None, [request.get("builds")])]
     language = "triton" if request.get("language") == "triton" else "python"
     log = io.StringIO()
     launch_without_graphs()
@@ -192,7 +195,7 @@ def capture_source(request: Mapping[str, Any]) -> list[dict[str, Any]]:
                             signature["inputs"],
                             signature["outputs"],
                             language=language,
-                            origin=file_origin(scratch),
+                            origin=file_origin(*folders),
                         )
                     )
                     session().trim()

@@ -36,7 +36,7 @@ PlanRequest request_for(const Problem& problem, const Compiled& compiled, const 
   for (const auto dtype : judged_dtypes(problem, compiled, options)) {
     for (const auto& axes : timed_cells(problem, compiled)) {
       if (begins_with(signature, judge::input_buffers(problem, dtype, axes))) {
-        return {dtype, axes, buffers_of(signature)};
+        return {dtype, axes, buffers_of(signature), true};
       }
     }
   }

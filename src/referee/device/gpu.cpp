@@ -1,21 +1,14 @@
 #include "referee/device/gpu.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <chrono>
-#include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "ouroboros/error.hpp"
 #include "referee/device/device.hpp"
+#include "referee/device/gpu_lock.hpp"
 #include "referee/stages.hpp"
 
 namespace ouroboros::referee::device {
@@ -29,28 +22,6 @@ struct Gpu::Slot {
 };
 
 namespace {
-
-constexpr auto lock_poll = std::chrono::milliseconds(20);
-
-/// A lock file that all referees of this machine share; empty where it cannot be had.
-sandbox::Descriptor lock_gpu(const Options& options) {
-  const auto path = std::filesystem::temp_directory_path() /
-                    fmt::format("ouroboros-gpu-{}.lock", options.device.ordinal);
-  sandbox::Descriptor file(
-      open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
-  struct stat status{};
-  if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return {};
-  }
-  while (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) {
-      return {};
-    }
-    check_cancelled(options);
-    std::this_thread::sleep_for(lock_poll);
-  }
-  return file;
-}
 
 /// The GPUs of this machine, which do not change while a process lives. Throws where that cannot be
 /// found out: a machine that has none is judged on in another way, and for good.
@@ -90,7 +61,7 @@ Gpu::Gpu(const Options& options) : options_(options) {
     slot_ = slot;
   }
   lock_ = std::unique_lock(slot_->mutex);
-  file_ = lock_gpu(options);
+  file_ = lock_gpu(options, GpuUse::alone);
   slot_->cancelled = options.cancelled;
   executor_ = std::move(slot_->executor);
   if (!executor_ || slot_->replay_seconds != options.limits.replay_seconds) {
@@ -113,6 +84,12 @@ void Gpu::renew() {
   cuda.reuse = true;
   executor_ = CudaExecutor::start(cuda);
   slot_->replay_seconds = options_.limits.replay_seconds;
+}
+
+GpuShare::GpuShare(const Options& options) : file_(lock_gpu(options, GpuUse::shared)) {
+  if (!file_) {
+    alone_.emplace(options);
+  }
 }
 
 bool Gpu::present(const Options& options) { return find(options).has_value(); }

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "ouroboros/cuda_executor.hpp"
@@ -42,6 +43,17 @@ class Gpu {
   std::unique_lock<std::mutex> lock_;
   sandbox::Descriptor file_;
   std::unique_ptr<CudaExecutor> executor_;
+};
+
+/// A share of one GPU, for work that nobody times: others may have shares of it too, but no `Gpu`.
+class GpuShare {
+ public:
+  /// Waits until nobody has the GPU alone, or waits for that.
+  explicit GpuShare(const Options& options);
+
+ private:
+  sandbox::Descriptor file_;
+  std::optional<Gpu> alone_;  ///< Where the lock file cannot be used.
 };
 
 }  // namespace ouroboros::referee::device

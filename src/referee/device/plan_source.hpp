@@ -15,6 +15,7 @@ struct PlanRequest {
   DType dtype = DType::float32;
   AxisValues axes;
   std::vector<Buffer> buffers;  ///< Inputs, then outputs.
+  bool timed = false;           ///< What chooses the fastest for it must not be disturbed.
 };
 
 /// The plans for one call, or what the candidate did wrong.

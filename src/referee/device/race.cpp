@@ -78,7 +78,7 @@ class DeviceRace final : public Race {
     sets_ = memory_.sets();
     use(memory_.tensors(0).inputs, memory_.tensors(0).outputs);
     gpu.reset();  // Tracing needs no GPU and may take long.
-    const PlanRequest request{spec.dtype, spec.axes, calls()[0].buffers};
+    const PlanRequest request{spec.dtype, spec.axes, calls()[0].buffers, true};
     auto planned = std::move(audited_plans(*compiled.plans, problem, {request}).front());
     if (planned.fault) {
       fail(planned.fault->status, planned.fault->finding);

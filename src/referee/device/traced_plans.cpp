@@ -2,11 +2,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <future>
 #include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -23,7 +25,10 @@ namespace {
 /// request share its time and its reply.
 constexpr std::size_t live_batch = 16;
 
-// A dry trace of many shapes is spread over processes, to shorten a verdict; other verdicts want
+/// Live traces of one candidate side by side: each takes memory for a context on the GPU.
+constexpr std::size_t most_live_processes = 4;
+
+// A trace of many shapes is spread over processes, to shorten a verdict; other verdicts want
 // processors too, and a candidate that counts its calls should see some.
 constexpr std::size_t most_processes = 8;
 constexpr std::size_t least_shapes = 5;
@@ -33,7 +38,8 @@ constexpr std::size_t least_shapes = 5;
 constexpr std::size_t most_times = 4;
 
 /// Traces every call once, those that are asked for together in few processes: dry, and on the GPU
-/// where a dry trace cannot follow.
+/// where a dry trace cannot follow. There what is timed is traced once more, when nobody else uses
+/// the GPU: candidates may choose by what they measure.
 class TracedPlans final : public PlanSource {
  public:
   TracedPlans(const Problem& problem, const Candidate& candidate, const std::string& target,
@@ -66,10 +72,17 @@ class TracedPlans final : public PlanSource {
                                  candidate.source.find("triton") == std::string::npos);
   }
 
+  ~TracedPlans() override {
+    if (options_.device.live_tracer) {
+      options_.device.live_tracer->forget(builds_);
+    }
+  }
+
   std::vector<Planned> plans(const std::vector<PlanRequest>& requests) override {
     const std::lock_guard guard(mutex_);
     std::vector<Key> keys;
     Wanted wanted;
+    bool alone = false;
     for (const auto& request : requests) {
       TraceSignature signature;
       Key key;
@@ -82,18 +95,18 @@ class TracedPlans final : public PlanSource {
       keys.push_back(key);
       // A shape that several cases share is traced once.
       const auto same = [&key](const auto& one) { return one.first == key; };
-      if (!known_.contains(key) && std::none_of(wanted.begin(), wanted.end(), same)) {
+      const bool known = known_.contains(key) && !(request.timed && disturbed_.contains(key));
+      if (!known && std::none_of(wanted.begin(), wanted.end(), same)) {
         wanted.emplace_back(key, std::move(signature));
+        alone |= request.timed;
       }
     }
     if (!live_ && !wanted.empty()) {
       wanted = trace_dry(wanted);
       live_ = !wanted.empty();
     }
-    for (std::size_t begin = 0; begin < wanted.size(); begin += live_batch) {
-      trace_live({wanted.begin() + static_cast<std::ptrdiff_t>(begin),
-                  wanted.begin() +
-                      static_cast<std::ptrdiff_t>(std::min(begin + live_batch, wanted.size()))});
+    if (!wanted.empty()) {
+      trace_live(wanted, alone);
     }
     std::vector<Planned> all;
     for (const auto& key : keys) {
@@ -123,39 +136,82 @@ class TracedPlans final : public PlanSource {
 
   [[nodiscard]] bool can_trace_live() const { return has_gpu_ && options_.device.live_tracer; }
 
-  std::vector<TraceResult> trace(Tracer& tracer, const Wanted& wanted, double seconds) const {
+  std::vector<TraceResult> trace(Tracer& tracer, const Wanted& wanted, double seconds,
+                                 const std::string& builds = {}) const {
     auto request = request_;
     for (const auto& [key, signature] : wanted) {
       request.signatures.push_back(signature);
     }
     request.seconds = seconds;
+    request.builds = builds;
     return tracer.trace(request);
   }
 
+  /// Traces `wanted` in equal parts, up to `at_once` of them side by side.
+  template <class Trace>
+  static std::vector<TraceResult> in_parts(const Wanted& wanted, std::size_t parts,
+                                           std::size_t at_once, const Trace& trace_part) {
+    std::vector<std::vector<TraceResult>> found(parts);
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      for (std::size_t part = next++; part < parts; part = next++) {
+        const auto at = [&](std::size_t which) {
+          return wanted.begin() + static_cast<std::ptrdiff_t>(wanted.size() * which / parts);
+        };
+        try {
+          found[part] = trace_part(Wanted(at(part), at(part + 1)));
+        } catch (...) {
+          next = parts;
+          throw;
+        }
+      }
+    };
+    std::vector<std::future<void>> workers;
+    for (std::size_t i = 0; i < std::min(parts, at_once); ++i) {
+      // Deferred where no thread can be had.
+      workers.push_back(std::async(std::launch::async | std::launch::deferred, work));
+    }
+    for (auto& worker : workers) {
+      worker.wait();
+    }
+    for (auto& worker : workers) {
+      worker.get();
+    }
+    std::vector<TraceResult> results;
+    for (auto& part : found) {
+      std::ranges::move(part, std::back_inserter(results));
+    }
+    return results;
+  }
+
   /// Traces in several processes side by side, each of which compiles what its own shapes need.
-  std::vector<TraceResult> trace_side_by_side(Tracer& tracer, const Wanted& wanted) {
+  std::vector<TraceResult> trace_side_by_side(Tracer& tracer, const Wanted& wanted) const {
     const auto most =
         std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most_processes);
     const auto processes = std::clamp<std::size_t>(wanted.size() / least_shapes, 1, most);
-    std::vector<std::future<std::vector<TraceResult>>> parts;
-    for (std::size_t i = 0; i < processes; ++i) {
-      const auto at = [&](std::size_t part) {
-        return wanted.begin() + static_cast<std::ptrdiff_t>(wanted.size() * part / processes);
-      };
-      // Deferred where no thread can be had.
-      parts.push_back(std::async(std::launch::async | std::launch::deferred,
-                                 [this, &tracer, part = Wanted(at(i), at(i + 1))] {
-                                   const auto times = std::min(part.size(), most_times);
-                                   return trace(tracer, part,
-                                                options_.limits.compile_seconds *
-                                                    static_cast<double>(times));
-                                 }));
+    return in_parts(wanted, processes, processes, [&](const Wanted& part) {
+      const auto times = std::min(part.size(), most_times);
+      return trace(tracer, part, options_.limits.compile_seconds * static_cast<double>(times));
+    });
+  }
+
+  /// Traces on the GPU, where nobody is timed meanwhile, here or in another process. `alone`: nor
+  /// does anybody else trace.
+  std::vector<TraceResult> trace_on_gpu(const Wanted& wanted, bool alone) const {
+    const auto traced = [&](const Wanted& part) {
+      return trace(*options_.device.live_tracer, part, 0, builds_);
+    };
+    const auto batches = (wanted.size() + live_batch - 1) / live_batch;
+    if (alone) {
+      const Gpu gpu(options_);
+      return in_parts(wanted, batches, 1, traced);
     }
-    std::vector<TraceResult> results;
-    for (auto& part : parts) {
-      std::ranges::move(part.get(), std::back_inserter(results));
-    }
-    return results;
+    const auto parts = std::max(
+        batches, std::clamp<std::size_t>(wanted.size() / least_shapes, 1, most_live_processes));
+    return in_parts(wanted, parts, most_live_processes, [&](const Wanted& part) {
+      const GpuShare share(options_);
+      return traced(part);
+    });
   }
 
   /// Returns what has to be traced live.
@@ -177,12 +233,10 @@ class TracedPlans final : public PlanSource {
     return left;
   }
 
-  void trace_live(const Wanted& wanted) {
-    // Nobody is timed meanwhile, here or in another process.
-    const Gpu gpu(options_);
+  void trace_live(const Wanted& wanted, bool alone) {
     std::vector<TraceResult> results;
     try {
-      results = trace(*options_.device.live_tracer, wanted, 0);
+      results = trace_on_gpu(wanted, alone);
     } catch (const Error& error) {
       settle_without_live(wanted, error);
       return;
@@ -190,6 +244,7 @@ class TracedPlans final : public PlanSource {
     isolation_ = results.front().isolation;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const auto& key = wanted[i].first;
+      if (!alone) disturbed_.insert(key);
       settle(key, std::move(results[i]), [&](const TraceRefusal& found) {
         const auto dry = refusals_.find(key);
         if (dry != refusals_.end() && dry->second.kind == "needs_device" && !library_kernels_) {
@@ -219,7 +274,7 @@ class TracedPlans final : public PlanSource {
 
   template <class Judge>
   void settle(const Key& key, TraceResult&& result, const Judge& misconduct_of) {
-    auto& planned = known_[key];
+    auto& planned = known_[key] = {};
     record_.duration_ms += result.seconds * 1e3;
     if (record_.log.empty()) {
       record_.log = result.log;
@@ -246,10 +301,13 @@ class TracedPlans final : public PlanSource {
   const std::vector<std::string> outputs_;
   const bool library_kernels_;
   const std::size_t log_bytes_;
+  /// Of this candidate's processes on the GPU, for the one verdict that this is for.
+  const std::string builds_ = fmt::format("{:016x}{:016x}", secret_seed(), secret_seed());
   TraceRequest request_;
   mutable std::mutex mutex_;
   bool live_ = false;  ///< From the first call on that needed it.
   std::map<Key, Planned> known_;
+  std::set<Key> disturbed_;               ///< What was traced beside other work on the GPU.
   std::map<Key, TraceRefusal> refusals_;  ///< Of dry traces, for what was traced live after them.
   std::optional<Isolation> isolation_;    ///< Of the last live trace.
   Compilation record_;

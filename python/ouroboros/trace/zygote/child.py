@@ -56,13 +56,16 @@ def run(job: Job, result: int, supervisor: int, entered: list[str]) -> NoReturn:
 def _confine(job: Job, entered: list[str]) -> dict[str, Any]:
     missing = []
     folder = job.scratch
+    builds = job.builds or folder
     gpu = job.access.gpu
     os.chdir(folder)
+    # Inductor's folder holds what it found to be fastest, beside other work perhaps: nothing to
+    # keep. The others hold what does not depend on when it was made.
     os.environ.update(
         HOME=folder, TMPDIR=folder, TEMP=folder, TMP=folder, XDG_CACHE_HOME=folder,
-        TRITON_HOME=folder, TRITON_CACHE_DIR=f"{folder}/cache",
-        TORCH_EXTENSIONS_DIR=f"{folder}/extensions", TORCHINDUCTOR_CACHE_DIR=f"{folder}/inductor",
-        CUPY_CACHE_DIR=f"{folder}/cupy", NUMBA_CACHE_DIR=f"{folder}/numba",
+        TRITON_HOME=folder, TRITON_CACHE_DIR=f"{builds}/cache",
+        TORCH_EXTENSIONS_DIR=f"{builds}/extensions", TORCHINDUCTOR_CACHE_DIR=f"{folder}/inductor",
+        CUPY_CACHE_DIR=f"{builds}/cupy", NUMBA_CACHE_DIR=f"{builds}/numba",
     )  # fmt: skip
     tempfile.tempdir = None  # The zygote's own has been remembered there.
     limits = job.limits
@@ -85,7 +88,8 @@ def _confine(job: Job, entered: list[str]) -> dict[str, Any]:
         # A namespace of its own counts this tree alone, by threads. One more for the supervisor,
         # which is of it, and one that it can see to be too many.
         confine.set_limit("NPROC", threads * limits.processes + 2)
-    abi = confine.restrict_files(job.access.readable, [folder, "/dev/null", *job.access.writable])
+    writable = {folder, builds, "/dev/null", *job.access.writable}
+    abi = confine.restrict_files(job.access.readable, sorted(writable))
     if abi == 0:
         missing.append("a tracer's file system is not restricted: Landlock is not available")
     return {"landlock_abi": abi, "missing": missing}
@@ -108,7 +112,8 @@ def _prepared(job: Job) -> Callable[[dict[str, Any]], Any] | str:
 def _call(job: Job, operation: Callable[[dict[str, Any]], Any]) -> Frame:
     try:
         blobs = [b""]
-        results = pack(operation({**job.request, "scratch": job.scratch}), blobs)
+        folders = {"scratch": job.scratch, "builds": job.builds}
+        results = pack(operation({**job.request, **folders}), blobs)
         # What the candidate's process says is text to all but the one who reads it last.
         blobs[0] = json.dumps(results).encode()
         if sum(len(blob) for blob in blobs) > job.limits.result_mib * MIB:

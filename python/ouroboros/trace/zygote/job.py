@@ -54,6 +54,7 @@ class Job:
     request: dict[str, Any]
     limits: Limits
     scratch: str  #: A folder of its own.
+    builds: str  #: One that it shares with other requests of the same candidate; may be empty.
     access: Access
     base_address_space: int  #: What the zygote holds itself, in bytes; 0 where unknown.
     base_resident: int

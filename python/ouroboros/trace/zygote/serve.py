@@ -6,6 +6,7 @@ import contextlib
 import gc
 import importlib
 import os
+import re
 import secrets
 import selectors
 import socket
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ouroboros.trace.zygote import confine, processes, scratch, supervise
+from ouroboros.trace.zygote.builds import Builds
 from ouroboros.trace.zygote.frames import Decoder, Frame, FrameError, encode, unpack
 from ouroboros.trace.zygote.job import Access, Job, Limits
 
@@ -68,6 +70,13 @@ class _Running:
         self.reply: Frame | None = None
 
 
+def _builds_name(document: dict[str, Any]) -> str:
+    name = document.get("builds", "")
+    if not isinstance(name, str) or not re.fullmatch("([0-9a-f]{32})?", name):
+        raise FrameError("a request's builds have a name that is not 32 hexadecimal digits")
+    return name
+
+
 def _without_supervisor(shut_in: bool) -> dict[str, Any]:
     message = "the candidate's supervisor was killed while it ran"
     if shut_in:
@@ -89,6 +98,7 @@ class Zygote:
         self._connection = connection
         self._operations = dict(operations)
         self._scratch = scratch_folder
+        self._builds = Builds(scratch_folder)
         self._access = access
         self._selector = selectors.DefaultSelector()
         self._requests = Decoder()
@@ -135,6 +145,8 @@ class Zygote:
         for document, blobs in self._requests.feed(chunk):
             if "cancel" in document:
                 self._cancel(document["cancel"])
+            elif "forget" in document:
+                self._builds.forget(document["forget"])
             else:
                 self._start(document, blobs)
         return bool(chunk)
@@ -157,10 +169,12 @@ class Zygote:
         try:
             request = unpack(document["request"], blobs)
             limits = Limits.parse(document["limits"])
+            builds = self._builds.enter(_builds_name(document))
         except FrameError as error:
             self._reply({"id": identity, "infrastructure": str(error)}, [])
             return
-        self._fork(identity, 1, Job(operation, request, limits, "", self._access, *self._base))
+        job = Job(operation, request, limits, "", builds, self._access, *self._base)
+        self._fork(identity, 1, job)
 
     def _fork(self, identity: int, attempt: int, job: Job) -> None:
         if not confine.has_one_thread():
@@ -199,6 +213,8 @@ class Zygote:
         del self._running[running.identity]
         self._reap(running)
         document, blobs = running.reply or (_without_supervisor(running.shut_in), [])
+        well = not {"failure", "infrastructure"} & document.keys()
+        self._builds.leave(running.job.builds, well)
         if document.pop("killed", False) and self._try_again(running):
             return
         self._reply({**document, "id": running.identity}, blobs)
@@ -215,7 +231,8 @@ class Zygote:
         seconds = running.deadline - time.monotonic()
         if running.cancelled or running.attempt == _ATTEMPTS or seconds <= 0:
             return False
-        job = replace(running.job, limits=replace(running.job.limits, seconds=seconds))
+        limits = replace(running.job.limits, seconds=seconds)
+        job = replace(running.job, limits=limits, builds="")
         self._fork(running.identity, running.attempt + 1, job)
         return True
 

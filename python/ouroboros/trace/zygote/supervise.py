@@ -219,7 +219,8 @@ class _Supervisor:
     def _look(self) -> None:
         """Holds the child's tree to the limits that the kernel does not hold it to."""
         limits = self._job.limits
-        size, entries = scratch.usage(self._job.scratch)
+        used_by = [scratch.usage(path) for path in (self._job.scratch, self._job.builds) if path]
+        size, entries = (sum(part) for part in zip(*used_by, strict=True))
         if size > limits.scratch_mib * MIB:
             self._fail("output_too_large", f"the candidate wrote more than {limits.scratch_mib} "
                        "MiB to its scratch folder")  # fmt: skip

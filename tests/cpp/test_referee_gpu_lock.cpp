@@ -1,0 +1,113 @@
+// Who gets a GPU when: alone, or with others. The lock files are real, the GPU is not needed.
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <future>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "catch.hpp"
+#include "ouroboros/error.hpp"
+#include "processes.hpp"
+#include "referee/device/gpu_lock.hpp"
+
+using namespace ouroboros;
+using referee::device::GpuUse;
+using referee::device::lock_gpu;
+
+namespace {
+
+/// Temporary files of this test lie in a folder of their own.
+class OwnTemporaryFolder {
+ public:
+  OwnTemporaryFolder() { setenv("TMPDIR", folder_.path().c_str(), 1); }
+  ~OwnTemporaryFolder() {
+    before_ ? setenv("TMPDIR", before_->c_str(), 1) : unsetenv("TMPDIR");
+    std::filesystem::remove(folder_.path() / "ouroboros-gpu-3.lock");
+    std::filesystem::remove(folder_.path() / "ouroboros-gpu-3.queue");
+  }
+  OwnTemporaryFolder(const OwnTemporaryFolder&) = delete;
+  OwnTemporaryFolder& operator=(const OwnTemporaryFolder&) = delete;
+
+  /// Whether somebody holds the queue, which only those do that wait.
+  [[nodiscard]] bool somebody_waits() const {
+    const auto path = folder_.path() / "ouroboros-gpu-3.queue";
+    const sandbox::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    return file && flock(file.get(), LOCK_EX | LOCK_NB) != 0;
+  }
+
+ private:
+  static std::optional<std::string> before() {
+    const char* value = std::getenv("TMPDIR");
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  }
+
+  std::optional<std::string> before_ = before();
+  ouroboros_test::Folder folder_;
+};
+
+Options on_gpu(std::function<bool()> cancelled = {}) {
+  Options options;
+  options.device.ordinal = 3;
+  options.cancelled = std::move(cancelled);
+  return options;
+}
+
+/// Whether it is kept out: it would wait, and gives up when it is first asked whether to go on.
+bool is_kept_out(GpuUse use) {
+  try {
+    return !lock_gpu(on_gpu([] { return true; }), use);
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::cancelled;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a GPU is one's alone, or shared") {
+  const OwnTemporaryFolder folder;
+  {
+    const auto first = lock_gpu(on_gpu(), GpuUse::shared);
+    REQUIRE(first);
+    CHECK_FALSE(is_kept_out(GpuUse::shared));
+    CHECK(is_kept_out(GpuUse::alone));
+  }
+  const auto alone = lock_gpu(on_gpu(), GpuUse::alone);
+  REQUIRE(alone);
+  CHECK(is_kept_out(GpuUse::shared));
+  CHECK(is_kept_out(GpuUse::alone));
+}
+
+TEST_CASE("who waits for a GPU to have it alone lets nobody else in") {
+  const OwnTemporaryFolder folder;
+  auto share = lock_gpu(on_gpu(), GpuUse::shared);
+  REQUIRE(share);
+  std::atomic<bool> asked = false;
+  auto alone = std::async(std::launch::async, [&] {
+    return lock_gpu(on_gpu([&] {
+                      asked = true;
+                      return false;
+                    }),
+                    GpuUse::alone);
+  });
+  while (!asked) std::this_thread::yield();  // It is asked when it has to wait.
+  CHECK(folder.somebody_waits());
+  CHECK(is_kept_out(GpuUse::shared));
+  share.reset();
+  const auto held = alone.get();
+  CHECK(held);
+  CHECK_FALSE(folder.somebody_waits());
+  CHECK(is_kept_out(GpuUse::shared));
+}
+
+TEST_CASE("where there can be no lock files nobody is kept out") {
+  const OwnTemporaryFolder folder;
+  std::filesystem::create_directory(std::filesystem::temp_directory_path() /
+                                    "ouroboros-gpu-3.lock");
+  CHECK_FALSE(lock_gpu(on_gpu(), GpuUse::alone));
+}

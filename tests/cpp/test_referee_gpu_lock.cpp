@@ -1,4 +1,4 @@
-// Who gets a GPU when: alone, or with others. The lock files are real, the GPU is not needed.
+// What goes on beside what on a GPU. The lock files are real, the GPU is not needed.
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -28,8 +28,9 @@ class OwnTemporaryFolder {
   OwnTemporaryFolder() { setenv("TMPDIR", folder_.path().c_str(), 1); }
   ~OwnTemporaryFolder() {
     before_ ? setenv("TMPDIR", before_->c_str(), 1) : unsetenv("TMPDIR");
-    std::filesystem::remove(folder_.path() / "ouroboros-gpu-3.lock");
-    std::filesystem::remove(folder_.path() / "ouroboros-gpu-3.queue");
+    for (const char* suffix : {"lock", "queue", "replays"}) {
+      std::filesystem::remove(folder_.path() / (std::string("ouroboros-gpu-3.") + suffix));
+    }
   }
   OwnTemporaryFolder(const OwnTemporaryFolder&) = delete;
   OwnTemporaryFolder& operator=(const OwnTemporaryFolder&) = delete;
@@ -61,7 +62,7 @@ Options on_gpu(std::function<bool()> cancelled = {}) {
 /// Whether it is kept out: it would wait, and gives up when it is first asked whether to go on.
 bool is_kept_out(GpuUse use) {
   try {
-    return !lock_gpu(on_gpu([] { return true; }), use);
+    return !lock_gpu(on_gpu([] { return true; }), use).gpu;
   } catch (const Error& error) {
     return error.code() == ErrorCode::cancelled;
   }
@@ -69,45 +70,54 @@ bool is_kept_out(GpuUse use) {
 
 }  // namespace
 
-TEST_CASE("a GPU is one's alone, or shared") {
+TEST_CASE("what may go on beside each other on a GPU") {
   const OwnTemporaryFolder folder;
   {
-    const auto first = lock_gpu(on_gpu(), GpuUse::shared);
-    REQUIRE(first);
-    CHECK_FALSE(is_kept_out(GpuUse::shared));
-    CHECK(is_kept_out(GpuUse::alone));
+    const auto trace = lock_gpu(on_gpu(), GpuUse::trace);
+    REQUIRE(trace);
+    CHECK_FALSE(is_kept_out(GpuUse::trace));
+    CHECK_FALSE(is_kept_out(GpuUse::replay));
+    CHECK(is_kept_out(GpuUse::time));
   }
-  const auto alone = lock_gpu(on_gpu(), GpuUse::alone);
-  REQUIRE(alone);
-  CHECK(is_kept_out(GpuUse::shared));
-  CHECK(is_kept_out(GpuUse::alone));
+  {
+    const auto replay = lock_gpu(on_gpu(), GpuUse::replay);
+    REQUIRE(replay);
+    CHECK_FALSE(is_kept_out(GpuUse::trace));
+    CHECK(is_kept_out(GpuUse::replay));
+    CHECK(is_kept_out(GpuUse::time));
+  }
+  const auto time = lock_gpu(on_gpu(), GpuUse::time);
+  REQUIRE(time);
+  CHECK(is_kept_out(GpuUse::trace));
+  CHECK(is_kept_out(GpuUse::replay));
+  CHECK(is_kept_out(GpuUse::time));
 }
 
-TEST_CASE("who waits for a GPU to have it alone lets nobody else in") {
+TEST_CASE("who waits to time on a GPU lets nobody else in") {
   const OwnTemporaryFolder folder;
-  auto share = lock_gpu(on_gpu(), GpuUse::shared);
-  REQUIRE(share);
+  auto trace = lock_gpu(on_gpu(), GpuUse::trace);
+  REQUIRE(trace);
   std::atomic<bool> asked = false;
-  auto alone = std::async(std::launch::async, [&] {
+  auto time = std::async(std::launch::async, [&] {
     return lock_gpu(on_gpu([&] {
                       asked = true;
                       return false;
                     }),
-                    GpuUse::alone);
+                    GpuUse::time);
   });
   while (!asked) std::this_thread::yield();  // It is asked when it has to wait.
   CHECK(folder.somebody_waits());
-  CHECK(is_kept_out(GpuUse::shared));
-  share.reset();
-  const auto held = alone.get();
+  CHECK(is_kept_out(GpuUse::trace));
+  trace.gpu.reset();
+  const auto held = time.get();
   CHECK(held);
   CHECK_FALSE(folder.somebody_waits());
-  CHECK(is_kept_out(GpuUse::shared));
+  CHECK(is_kept_out(GpuUse::trace));
 }
 
 TEST_CASE("where there can be no lock files nobody is kept out") {
   const OwnTemporaryFolder folder;
   std::filesystem::create_directory(std::filesystem::temp_directory_path() /
                                     "ouroboros-gpu-3.lock");
-  CHECK_FALSE(lock_gpu(on_gpu(), GpuUse::alone));
+  CHECK_FALSE(lock_gpu(on_gpu(), GpuUse::time));
 }

@@ -8,7 +8,6 @@
 
 #include "ouroboros/error.hpp"
 #include "referee/device/device.hpp"
-#include "referee/device/gpu_lock.hpp"
 #include "referee/stages.hpp"
 
 namespace ouroboros::referee::device {
@@ -49,7 +48,7 @@ std::optional<CudaDevice> find(const Options& options) {
 
 }  // namespace
 
-Gpu::Gpu(const Options& options) : options_(options) {
+Gpu::Gpu(const Options& options, GpuUse use) : options_(options) {
   static std::mutex registry_mutex;
   static auto* const registry = new std::map<int, std::shared_ptr<Slot>>;  // Outlives all callers.
   {
@@ -61,7 +60,7 @@ Gpu::Gpu(const Options& options) : options_(options) {
     slot_ = slot;
   }
   lock_ = std::unique_lock(slot_->mutex);
-  file_ = lock_gpu(options, GpuUse::alone);
+  file_ = lock_gpu(options, use);
   slot_->cancelled = options.cancelled;
   executor_ = std::move(slot_->executor);
   if (!executor_ || slot_->replay_seconds != options.limits.replay_seconds) {
@@ -86,7 +85,7 @@ void Gpu::renew() {
   slot_->replay_seconds = options_.limits.replay_seconds;
 }
 
-GpuShare::GpuShare(const Options& options) : file_(lock_gpu(options, GpuUse::shared)) {
+TracingPlace::TracingPlace(const Options& options) : file_(lock_gpu(options, GpuUse::trace)) {
   if (!file_) {
     alone_.emplace(options);
   }

@@ -7,17 +7,17 @@
 
 #include "ouroboros/cuda_executor.hpp"
 #include "ouroboros/options.hpp"
-#include "sandbox/descriptor.hpp"
+#include "referee/device/gpu_lock.hpp"
 
 namespace ouroboros::referee::device {
 
 /// One GPU for one stretch of work: an executor on it that is this caller's alone. Within a process
-/// callers queue; a lock file for each GPU keeps other processes' referees away. Executors outlive
+/// callers queue; lock files for each GPU keep other processes' referees away. Executors outlive
 /// their Gpu, because a context costs a fifth of a second; one that was lost is replaced.
 class Gpu {
  public:
   /// Waits for the GPU. Throws `Error{unsupported}` where there is none.
-  explicit Gpu(const Options& options);
+  explicit Gpu(const Options& options, GpuUse use = GpuUse::time);
   ~Gpu();
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
@@ -27,7 +27,7 @@ class Gpu {
   /// Replaces the executor by a fresh one: nothing that ran before can reach what runs now.
   void renew();
 
-  /// False when the lock file cannot be used: others may time on the same GPU.
+  /// False when the lock files cannot be used: others may time on the same GPU.
   [[nodiscard]] bool exclusive() const noexcept { return static_cast<bool>(file_); }
 
   /// Whether this machine has the GPU that `options` name.
@@ -41,19 +41,19 @@ class Gpu {
   const Options& options_;
   std::shared_ptr<Slot> slot_;
   std::unique_lock<std::mutex> lock_;
-  sandbox::Descriptor file_;
+  GpuLock file_;
   std::unique_ptr<CudaExecutor> executor_;
 };
 
-/// A share of one GPU, for work that nobody times: others may have shares of it too, but no `Gpu`.
-class GpuShare {
+/// A place on one GPU for a process that traces there, beside others and beside replays.
+class TracingPlace {
  public:
-  /// Waits until nobody has the GPU alone, or waits for that.
-  explicit GpuShare(const Options& options);
+  /// Waits until nobody times, or waits for that.
+  explicit TracingPlace(const Options& options);
 
  private:
-  sandbox::Descriptor file_;
-  std::optional<Gpu> alone_;  ///< Where the lock file cannot be used.
+  GpuLock file_;
+  std::optional<Gpu> alone_;  ///< Where the lock files cannot be used.
 };
 
 }  // namespace ouroboros::referee::device

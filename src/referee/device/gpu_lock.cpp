@@ -40,13 +40,17 @@ sandbox::Descriptor lock(const Options& options, std::string_view suffix, int op
 
 }  // namespace
 
-sandbox::Descriptor lock_gpu(const Options& options, GpuUse use) {
-  // Without it, shares that overlap would keep others out for good.
-  const auto queue = lock(options, "queue", LOCK_EX);
-  if (!queue) {
-    return {};
+GpuLock lock_gpu(const Options& options, GpuUse use) {
+  GpuLock made;
+  if (use == GpuUse::replay) {
+    made.replays = lock(options, "replays", LOCK_EX);
   }
-  return lock(options, "lock", use == GpuUse::alone ? LOCK_EX : LOCK_SH);
+  // Without it, those that share the GPU one after the other would keep out who times for good.
+  const auto queue = lock(options, "queue", LOCK_EX);
+  if (queue) {
+    made.gpu = lock(options, "lock", use == GpuUse::time ? LOCK_EX : LOCK_SH);
+  }
+  return made;
 }
 
 }  // namespace ouroboros::referee::device

@@ -57,7 +57,7 @@ void merge(SweepOutcome& all, SweepOutcome&& some, const std::vector<std::size_t
 void replay_all(SweepOutcome& outcome, const Problem& problem, PlanSource& source,
                 const CasePool& pool, std::vector<Planned>& planned, std::size_t most_variants,
                 const Options& options) {
-  Gpu gpu(options);
+  Gpu gpu(options, GpuUse::replay);
   for (std::size_t round = 0; round < most_variants; ++round) {
     CasePool some;
     std::vector<std::size_t> places;

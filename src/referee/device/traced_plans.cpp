@@ -22,8 +22,8 @@ namespace ouroboros::referee::device {
 namespace {
 
 /// Signatures of one live trace: a plan of libraries' kernels may have tens of MiB, and all of a
-/// request share its time and its reply.
-constexpr std::size_t live_batch = 16;
+/// request share its time and its reply. Who times waits for those that run.
+constexpr std::size_t live_batch = 8;
 
 /// Live traces of one candidate side by side: each takes memory for a context on the GPU.
 constexpr std::size_t most_live_processes = 4;
@@ -195,8 +195,8 @@ class TracedPlans final : public PlanSource {
     });
   }
 
-  /// Traces on the GPU, where nobody is timed meanwhile, here or in another process. `alone`: nor
-  /// does anybody else trace.
+  /// Traces on the GPU, where nobody times meanwhile, here or in another process. `alone`: nor does
+  /// anybody else use it.
   std::vector<TraceResult> trace_on_gpu(const Wanted& wanted, bool alone) const {
     const auto traced = [&](const Wanted& part) {
       return trace(*options_.device.live_tracer, part, 0, builds_);
@@ -209,7 +209,7 @@ class TracedPlans final : public PlanSource {
     const auto parts = std::max(
         batches, std::clamp<std::size_t>(wanted.size() / least_shapes, 1, most_live_processes));
     return in_parts(wanted, parts, most_live_processes, [&](const Wanted& part) {
-      const GpuShare share(options_);
+      const TracingPlace place(options_);
       return traced(part);
     });
   }

@@ -57,6 +57,15 @@ CPP
       for file in tests/gpu/kernels/*.cu; do
         { printf '\x03\x05'; cat "$file"; } >"$folder/$(basename "$file" .cu)"
       done
+      { printf '\x03\x05'; cat <<'SPECIFICATION'; } >"$folder/blocks"
+//! state s: int32[rows] = cols + 1
+//! if rows > 2:
+//!   for i in range(2):
+//!     launch k<<<dim3(rows, 2), 32, 4 * cols>>>(x, out, i)
+//!   memset out = 0
+//! elif (cols) { launch k<<<1, 1>>>(x, s, 1); copy out = x } else if (rows) { let a = 1; }
+//! else { for j in range(1, 3) { memset out = 1; } }
+SPECIFICATION
       ;;
     records) cp tests/data/verdict_sample.json "$folder/verdict" ;;
   esac

@@ -206,6 +206,16 @@ TEST_CASE("every kind of statement reaches the plan") {
   rules.signature = signature();
   const auto bytes = plan.serialise();
   CHECK(LaunchPlan::parse(bytes).serialise() == bytes);
+
+  // One value for all, and extents as CUDA writes them.
+  const auto other = planned(
+      "//! state t: int32[3] = rows + 1\n"
+      "//! launch copy<<<dim3(2, 3), dim3(32)>>>(t, out, 1)");
+  REQUIRE(other.images.size() == 2);
+  CHECK(other.images[1].bytes.size() == 12);
+  CHECK(read<std::int32_t>(other.images[1].bytes, 8) == 7);
+  CHECK(kernel(other, 0).grid == Dim3{2, 3, 1});
+  CHECK(kernel(other, 0).block == Dim3{32, 1, 1});
 }
 
 TEST_CASE("real arguments are computed as host code would") {
@@ -309,6 +319,41 @@ TEST_CASE("conditions, alternatives and loops choose launches") {
   CHECK(functions("//! if rows > cols: launch none<<<1, 1>>>()\n"
                   "//! else: if cols > 64: launch none<<<1, 1>>>()\n"
                   "//! else: launch one<<<1, 1>>>(1)\n") == "one ");
+  // Several statements, as Python or C++ would have them.
+  const std::string blocks =
+      "//! if rows > cols:\n"
+      "//!   launch none<<<1, 1>>>()\n"
+      "//!   if cols > 1:\n"
+      "//!     launch none<<<2, 1>>>()\n"
+      "//!   else:\n"
+      "//!     launch none<<<3, 1>>>()\n"
+      "//! elif rows == 6:\n"
+      "//!   for i in range(2):\n"
+      "//!     launch one<<<1, 1>>>(i)\n"
+      "//!     launch none<<<4, 1>>>()\n"
+      "//!   launch one<<<1, 1>>>(2)\n"
+      "//! else: launch none<<<5, 1>>>()\n"
+      "//! launch copy<<<1, 1>>>(x, out, 1)\n";
+  CHECK(functions(blocks) == "one none one none one copy ");
+  const auto with_rows = [](std::string text, const std::string& condition) {
+    return text.replace(text.find("rows == 6"), 9, condition);
+  };
+  CHECK(functions(with_rows(blocks, "rows == 7")) == "none copy ");
+  const std::string braces =
+      "//! if (rows > cols) { launch none<<<1, 1>>>(); } else if (rows == 6) {\n"
+      "//!   for i in range(2) { launch one<<<1, 1>>>(i); if (i) { launch none<<<1, 1>>>() } else\n"
+      "//!     { launch copy<<<1, 1>>>(x, out, i); } }\n"
+      "//! } else { launch copy<<<1, 1>>>(x, out, 2); launch none<<<1, 1>>>(); }\n"
+      "//! launch none<<<1, 1>>>()";
+  CHECK(functions(braces) == "one copy one none none ");
+  CHECK(functions(with_rows(braces, "rows == 7")) == "copy none none ");
+  // An `else` belongs to the `if` that it stands below, not to one inside.
+  CHECK(functions("//! if rows > cols: launch none<<<1, 1>>>()\n"
+                  "//! else:\n"
+                  "//!   if cols > 64:\n"
+                  "//!     launch none<<<1, 1>>>()\n"
+                  "//!   else:\n"
+                  "//!     launch one<<<1, 1>>>(1)\n") == "one ");
   const auto plan = planned("//! for i in range(2, 5): if i != 3: launch one<<<i, 1>>>(i * i)\n");
   REQUIRE(plan.launches.size() == 2);
   CHECK(kernel(plan, 0).grid[0] == 2);
@@ -411,7 +456,7 @@ TEST_CASE("faults name their place and what to do") {
   CHECK_THAT(fault("launch none<<<1, 1, stream = 4>>>()"),
              ContainsSubstring("'stream' is no option"));
   CHECK_THAT(fault("launch none<<<1, 1, shared = 1, shared = 2>>>()"), ContainsSubstring("once"));
-  CHECK_THAT(fault("launch none<<<1, 1, 4, 0>>>()"), ContainsSubstring("expected an option"));
+  CHECK_THAT(fault("launch none<<<1, 1, 4, 0>>>()"), ContainsSubstring("there are no streams"));
   CHECK_THAT(fault("let a = cols // 2"), ContainsSubstring("'/' rounds down"));
   CHECK_THAT(fault("launch copy<<<1, 1>>>(x, out, cols: int64)"),
              ContainsSubstring("has 8 bytes and the kernel's parameter 4: without a type"));
@@ -448,6 +493,26 @@ TEST_CASE("faults name their place and what to do") {
   CHECK_THAT(fault("\\brief documentation"), ContainsSubstring("'\\' means nothing"));
   CHECK_THAT(fault("This is documentation"), ContainsSubstring("'This' begins no statement"));
   CHECK_THAT(fault("else: let a = 1"), ContainsSubstring("'else' needs an 'if'"));
+  CHECK_THAT(fault("if 1: let a = 1\n//! else: dtypes float32"),
+             ContainsSubstring("cannot depend"));
+  CHECK_THAT(fault("if 1:\n//!   let a = 1\n//!     let b = 1"),
+             ContainsSubstring("line 3, column 9") && ContainsSubstring("indented otherwise"));
+  CHECK_THAT(fault("if 1:\n//! let a = 1"),
+             ContainsSubstring("column 10") && ContainsSubstring("indented more than this"));
+  CHECK_THAT(fault("if 0: let a = 1\n//! else:\n//!   if 0: let a = 1\n//! else: let a = 1"),
+             ContainsSubstring("line 4") && ContainsSubstring("'else' needs an 'if'"));
+  CHECK_THAT(fault("if 0 { }"), ContainsSubstring("expected a statement and found '}'"));
+  CHECK_THAT(fault("for i in range(0x7fffffffffffffff) {}"), ContainsSubstring("a statement"));
+  CHECK_THAT(fault("let a = 2 ** 5"), ContainsSubstring("no operator '**'"));
+  CHECK_THAT(fault("let a = rows << 2"), ContainsSubstring("no operator '<<'"));
+  CHECK_THAT(fault("launch one<float><<<1, 1>>>(1)"),
+             ContainsSubstring("a template has no name") && ContainsSubstring("OUROBOROS_DTYPE"));
+  CHECK_THAT(fault("launch one<<<1, 1, 0, 0>>>(1)"), ContainsSubstring("there are no streams"));
+  CHECK_THAT(fault("scratch s: float[rows]"), ContainsSubstring("no type, 'float32' perhaps"));
+  CHECK_THAT(fault("state s: int32[64] = [0]"), ContainsSubstring("'= VALUE' without brackets"));
+  CHECK_THAT(fault("launch copy<<<1, 1>>>(x, s, 1)\n//! scratch s: float32[rows]"),
+             ContainsSubstring("'s' is unknown") && ContainsSubstring("the buffers out, x") &&
+                 ContainsSubstring("before what uses them"));
   CHECK_THAT(fault("if 1: dtypes float32"), ContainsSubstring("cannot depend"));
   CHECK_THAT(fault("dtypes float8"), ContainsSubstring("'float8' is no dtype"));
   CHECK_THAT(fault("let a = \xff"), ContainsSubstring("0xff"));
@@ -478,15 +543,19 @@ TEST_CASE("a specification is bounded whatever it says") {
   std::string chain = "//! if 0: launch none<<<1, 1>>>()\n";
   for (int i = 0; i < 3000; ++i) chain += "//! else: if 0: launch none<<<1, 1>>>()\n";
   CHECK_THAT(fault_of(chain), ContainsSubstring("nested"));
-  std::string state = "//! state s: int64[200000] = [0";
-  CHECK_FALSE(fault_of(state + "]").empty());
+  CHECK_FALSE(fault_of("//! state s: int64[200000] = [0]").empty());
+  CHECK_THAT(fault_of("//! state s: int64[0x7fffffffffffff] = 0"), ContainsSubstring("bytes"));
+  std::string deep;
+  for (int i = 0; i < 3000; ++i) deep += "//! " + std::string(i, ' ') + "if 0:\n";
+  CHECK_THAT(fault_of(deep), ContainsSubstring("levels are nested"));
 }
 
 TEST_CASE("any mutation of a specification is read or refused") {
   const std::string seed =
       "//! scratch partial: float32[rows, cdiv(cols, 4)]\n//! memset partial = 0\n"
       "//! if cols <= 4096: launch copy<<<(rows, 2), 32, shared = 4 * cols>>>(x, out, cols)\n"
-      "//! else: for i in range(3): launch one<<<next_pow2(i), 64>>>(i: int32)\n";
+      "//! else: for i in range(3): launch one<<<next_pow2(i), 64>>>(i: int32)\n"
+      "//! if (rows) { let a = 1; } elif cols:\n//!   let b = 2\n//!   let c = 3\n";
   const std::string alphabet = "()[]{}<>=:,.&+-*/%0123456789ex \n\t!ifrowscl\xc3";
   std::mt19937 random(11);
   int refused = 0;

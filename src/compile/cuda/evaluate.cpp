@@ -115,8 +115,10 @@ std::int64_t number_of(const Expression& node, const Scope& scope) {
   }
   const auto real =
       scope.reals.empty() ? "" : fmt::format(", and the real numbers {}", names(scope.reals));
-  throw SpecificationFault(node.at, fmt::format("'{}' is unknown here: there are the numbers {}{}",
-                                                node.text, names(scope.numbers), real));
+  throw SpecificationFault(
+      node.at, fmt::format("'{}' is unknown here: there are the numbers {}{}, and the buffers {}; "
+                           "let, scratch and state stand before what uses them",
+                           node.text, names(scope.numbers), real, names(scope.buffers)));
 }
 
 double real_of(const Expression& node, const Scope& scope) {

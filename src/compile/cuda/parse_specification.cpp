@@ -23,6 +23,24 @@ constexpr std::array<std::string_view, 14> reserved = {
     "and",    "or",    "not",  "min", "max", "cdiv",       "next_pow2",
     "sizeof", "dtype", "null", "inf", "nan", "tensor_map", "sqrt"};
 
+/// What a type of C++ is called here, as a part of a sentence.
+std::string meant_by(std::string_view type) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 10> types = {
+      {{"float", "float32"},
+       {"double", "float64"},
+       {"half", "float16"},
+       {"__half", "float16"},
+       {"__nv_bfloat16", "bfloat16"},
+       {"int", "int32"},
+       {"unsigned", "uint32"},
+       {"long", "int64"},
+       {"size_t", "uint64"},
+       {"char", "int8"}}};
+  const auto* const found =
+      std::ranges::find(types, type, [](const auto& one) { return one.first; });
+  return found == types.end() ? "" : fmt::format(", '{}' perhaps", found->second);
+}
+
 /// The first real number in an expression that has one.
 const Expression& first_real(const Expression& node) {
   for (const auto& child : node.children) {
@@ -51,26 +69,18 @@ class Parser {
 
   LaunchSpecification parse() {
     LaunchSpecification specification;
+    auto& statements = specification.statements;
     while (next_ < tokens_.size()) {
       const Position at = peek().at;
-      if (accept("else")) {
-        expect(":");
-        add_alternative(specification, at, statement());
-      } else {
-        auto parsed = statement();
-        if (auto* dtypes = std::get_if<Dtypes>(&parsed.what)) {
-          if (!specification.dtypes.empty()) {
-            throw SpecificationFault(at, "'dtypes' stands here a second time");
-          }
-          specification.dtypes = std::move(dtypes->dtypes);
-        } else {
-          specification.statements.push_back(std::move(parsed));
+      add_statement(statements);
+      if (auto* dtypes = std::get_if<Dtypes>(&statements.back().what)) {
+        if (!specification.dtypes.empty()) {
+          throw SpecificationFault(at, "'dtypes' stands here a second time");
         }
+        specification.dtypes = std::move(dtypes->dtypes);
+        statements.pop_back();
       }
-      accept(";");  // As C++ would have it.
-      if (peek().kind != Token::Kind::end_of_statement) {
-        fault(fmt::format("the statement should end before '{}'", peek().text));
-      }
+      require_end();
       ++next_;
     }
     return specification;
@@ -142,31 +152,102 @@ class Parser {
     if (!parsed) {
       throw SpecificationFault(
           at, fmt::format(
-                  "'{}' is no type: there are dtype, float16, bfloat16, float32, float64, "
+                  "'{}' is no type{}: there are dtype, float16, bfloat16, float32, float64, "
                   "float8_e4m3fn, float8_e5m2, bool, int8, uint8, int32, uint32, int64 and uint64",
-                  text));
+                  text, meant_by(text)));
     }
     return *parsed;
   }
 
-  // `else` belongs to the statement right before it, which must be an `if` without one.
-  static void add_alternative(LaunchSpecification& specification, Position at,
-                              Statement alternative) {
-    if (!specification.statements.empty()) {
-      auto* last = std::get_if<Conditional>(&specification.statements.back().what);
-      // `else: if ...` makes a chain: the alternative belongs to its end.
-      for (int links = 0; last != nullptr && !last->second.empty(); ++links) {
-        if (links == most_nesting) {
-          throw SpecificationFault(at, fmt::format("more than {} levels are nested", most_nesting));
-        }
-        last = std::get_if<Conditional>(&last->second.front().what);
-      }
-      if (last != nullptr) {
-        last->second.push_back(std::move(alternative));
-        return;
-      }
+  void require_end() {
+    accept(";");  // As C++ would have it.
+    if (peek().kind != Token::Kind::end_of_statement) {
+      fault(fmt::format("the statement should end before '{}'", peek().text));
     }
-    throw SpecificationFault(at, "'else' needs an 'if' statement right before it");
+  }
+
+  [[nodiscard]] bool sees_alternative() const { return sees("else") || sees("elif"); }
+
+  /// Reads a statement, with what follows it on its line after a '}', to the end of a list.
+  void add_statement(std::vector<Statement>& list) {
+    do {
+      if (sees_alternative()) {
+        add_alternative(list);
+      } else {
+        list.push_back(statement());
+      }
+    } while (sees_alternative() && tokens_[next_ - 1].text == "}");
+  }
+
+  // It belongs to the statement right before it, which must be an `if` without one.
+  void add_alternative(std::vector<Statement>& list) {
+    const Deeper deeper(*this);
+    const Position at = peek().at;
+    auto* last = list.empty() ? nullptr : std::get_if<Conditional>(&list.back().what);
+    // `else: if ...` makes a chain: the alternative belongs to its end.
+    for (int links = 0; last != nullptr && !last->second.empty(); ++links) {
+      if (links == most_nesting) {
+        throw SpecificationFault(at, fmt::format("more than {} levels are nested", most_nesting));
+      }
+      last = last->ends ? nullptr : std::get_if<Conditional>(&last->second.front().what);
+    }
+    if (last == nullptr) {
+      throw SpecificationFault(
+          at, fmt::format("'{}' needs an 'if' statement right before it", peek().text));
+    }
+    if (accept("elif")) {
+      last->second.push_back({at, conditional(at)});
+      return;
+    }
+    expect("else");
+    if (sees("if")) {
+      last->second.push_back(statement());
+      return;
+    }
+    auto [statements, is_block] = body(at);
+    last->second = std::move(statements);
+    last->ends = is_block;
+  }
+
+  Conditional conditional(Position at) {
+    Conditional result;
+    result.condition = expression();
+    result.first = body(at).first;
+    return result;
+  }
+
+  /// What the `if`, `else` or `for` at `at` is about, and whether that is a block: a statement
+  /// after ':', or lines that are indented more than its own, or statements between '{' and '}'.
+  std::pair<std::vector<Statement>, bool> body(Position at) {
+    std::vector<Statement> statements;
+    if (accept("{")) {
+      do {
+        add_statement(statements);
+        accept(";");
+      } while (!accept("}"));
+      return {std::move(statements), true};
+    }
+    expect(":");
+    if (peek().kind != Token::Kind::end_of_statement) {
+      add_statement(statements);
+      return {std::move(statements), false};
+    }
+    const auto is_inside = [&] {
+      return next_ + 1 < tokens_.size() && tokens_[next_ + 1].at.column > at.column;
+    };
+    if (!is_inside()) {
+      fault("a statement belongs after the ':', or into the lines below, indented more than this");
+    }
+    const auto column = tokens_[next_ + 1].at.column;
+    while (is_inside()) {
+      ++next_;
+      if (peek().at.column != column) {
+        fault("this line is indented otherwise than the one before it");
+      }
+      add_statement(statements);
+      require_end();
+    }
+    return {std::move(statements), true};
   }
 
   Statement statement() {
@@ -196,19 +277,13 @@ class Parser {
       return {at, Copy{std::move(target), name("a buffer")}};
     }
     if (verb == "launch") return {at, call()};
-    if (verb == "if") {
-      Conditional conditional;
-      conditional.condition = expression();
-      expect(":");
-      conditional.first.push_back(statement());
-      return {at, std::move(conditional)};
-    }
-    if (verb == "for") return {at, loop()};
+    if (verb == "if") return {at, conditional(at)};
+    if (verb == "for") return {at, loop(at)};
     throw SpecificationFault(
-        at,
-        fmt::format("'{}' begins no statement: there are scratch, state, let, memset, copy, "
-                    "launch, if, else, for and dtypes ('//!' is for launch specifications only)",
-                    verb));
+        at, fmt::format(
+                "'{}' begins no statement: there are scratch, state, let, memset, copy, "
+                "launch, if, elif, else, for and dtypes ('//!' is for launch specifications only)",
+                verb));
   }
 
   Dtypes dtypes() {
@@ -237,6 +312,11 @@ class Parser {
     expect("]");
     if (state) {
       expect("=");
+      if (!sees("[")) {
+        result.values = {value()};
+        result.fills = true;
+        return result;
+      }
       expect("[");
       result.values.emplace();
       if (!sees("]")) {
@@ -249,7 +329,7 @@ class Parser {
     return result;
   }
 
-  Loop loop() {
+  Loop loop(Position at) {
     Loop result;
     result.name = name("a name");
     expect("in");
@@ -261,8 +341,7 @@ class Parser {
       result.end = expression();
     }
     expect(")");
-    expect(":");
-    result.body.push_back(statement());
+    result.body = body(at).first;
     return result;
   }
 
@@ -309,6 +388,11 @@ class Parser {
       }
     }
     if (result.empty()) fault("expected the name of a kernel and found " + found());
+    if (sees("<")) {
+      fault(
+          "a template has no name of its own: call it from an extern \"C\" kernel, with "
+          "OUROBOROS_DTYPE as its argument perhaps");
+    }
     return result;
   }
 
@@ -320,6 +404,9 @@ class Parser {
 
   void option(KernelCall& call) {
     const Position at = peek().at;
+    if (call.shared_bytes && peek().kind != Token::Kind::word) {
+      fault("nothing stands here after the bytes of shared memory: there are no streams");
+    }
     const auto key = word("an option");
     if (key == "cooperative") {
       call.cooperative = true;
@@ -342,6 +429,8 @@ class Parser {
   // "(a, b)" is a list of extents and "(a + b) * c" one: the comma on the first level decides.
   Extents extents(std::size_t most) {
     Extents result;
+    const bool is_call = next_ + 1 < tokens_.size() && tokens_[next_ + 1].text == "(";
+    if (sees("dim3") && is_call) ++next_;  // As CUDA has it.
     if (!sees("(") || !is_list()) {
       result.push_back(expression());
       return result;
@@ -553,6 +642,10 @@ class Parser {
     }
     for (const std::string_view function : {"min", "max", "cdiv", "next_pow2", "sqrt"}) {
       if (accept(function)) return function_call(std::move(node), function);
+    }
+    const std::string operation = next_ > 0 ? tokens_[next_ - 1].text : "";
+    if (sees(operation) && (operation == "*" || operation == "<" || operation == ">")) {
+      fault(fmt::format("there is no operator '{0}{0}': multiply and divide", operation));
     }
     node.kind = Kind::name;
     node.text = name("a number or a name");

@@ -155,10 +155,10 @@ class Planner {
 
   std::uint32_t state_image(const Declaration& declaration, const BufferView& view, Position at) {
     const auto wanted = static_cast<std::uint64_t>(elements(view.shape, at));
-    if (declaration.values->size() != wanted) {
+    if (!declaration.fills && declaration.values->size() != wanted) {
       throw SpecificationFault(
-          at, fmt::format("'{}' has {} elements and {} values", declaration.name, wanted,
-                          declaration.values->size()));
+          at, fmt::format("'{}' has {} elements and {} values: '= VALUE' without brackets sets all",
+                          declaration.name, wanted, declaration.values->size()));
     }
     if (view.bytes > most_state_bytes - state_bytes_) {
       throw SpecificationFault(
@@ -166,9 +166,12 @@ class Planner {
     }
     state_bytes_ += view.bytes;
     PlanImage image;
+    const auto times = declaration.fills ? wanted : 1;
     for (const auto& value : *declaration.values) {
       const auto bytes = encode(value, view.type, scope_, at);
-      image.bytes.insert(image.bytes.end(), bytes.begin(), bytes.end());
+      for (std::uint64_t i = 0; i < times; ++i) {
+        image.bytes.insert(image.bytes.end(), bytes.begin(), bytes.end());
+      }
     }
     image.sha256 = sha256_hex(image.bytes.data(), image.bytes.size());
     plan_.images.push_back(std::move(image));

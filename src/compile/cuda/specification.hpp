@@ -129,6 +129,7 @@ struct Declaration {
   ElementType type = ElementType::dtype;
   std::vector<Expression> shape;
   std::optional<std::vector<Expression>> values;
+  bool fills = false;  ///< The one value is every element's.
 };
 
 struct Memset {
@@ -153,18 +154,19 @@ struct KernelCall {
 
 struct Statement;
 
-/// `first` where the condition holds, `second` (none or one) where it does not.
+/// `first` where the condition holds, `second` where it does not.
 struct Conditional {
   Expression condition;
   std::vector<Statement> first;
   std::vector<Statement> second;
+  bool ends = false;  ///< `second` is a block: an `else` after it is none of an `if` in there.
 };
 
 struct Loop {
   std::string name;
   Expression begin;
   Expression end;
-  std::vector<Statement> body;  ///< One.
+  std::vector<Statement> body;
 };
 
 struct Statement {

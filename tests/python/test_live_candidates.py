@@ -106,6 +106,7 @@ JOBS: dict[str, dict[str, Any]] = {
     "outputs": {"source": live("refuse output_is_view"), **ALLOWED},
     "failed": {"source": live("refuse failed"), **ALLOWED},
     "builds": {"source": live("builds", KERNEL), "language": "python"},
+    "crowded": {"source": live("crowded", KERNEL), "language": "python"},
     "blames_the_machine": {"source": live("refuse unavailable"), **ALLOWED},
     "dies": {"source": live("run import os; os._exit(1)"), **ALLOWED},
     "sleeps": {
@@ -158,6 +159,7 @@ def verdicts() -> dict[str, Any]:
         ("outputs", "incorrect", "live"),
         ("failed", "runtime_error", "live"),
         ("builds", "ok", "live"),
+        ("crowded", "ok", "live"),
         ("blames_the_machine", "runtime_error", "live"),
         ("dies", "runtime_error", "live"),
         ("sleeps", "timeout", "live"),

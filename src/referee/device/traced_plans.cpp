@@ -37,6 +37,14 @@ constexpr std::size_t least_shapes = 5;
 // others. So a process that traces several shapes gets the time of as many compilations, of some.
 constexpr std::size_t most_times = 4;
 
+/// Whether there was no room for it on the GPU, which others may have had.
+bool lacks_memory(const TraceResult& result) {
+  if (!result.refusal) return false;
+  const auto& message = result.refusal->message;
+  return message.find("out of memory") != std::string::npos ||
+         message.find("OUT_OF_MEMORY") != std::string::npos;
+}
+
 /// Traces every call once, those that are asked for together in few processes: dry, and on the GPU
 /// where a dry trace cannot follow. There what is timed is traced once more, when nobody else uses
 /// the GPU: candidates may choose by what they measure.
@@ -208,10 +216,22 @@ class TracedPlans final : public PlanSource {
     }
     const auto parts = std::max(
         batches, std::clamp<std::size_t>(wanted.size() / least_shapes, 1, most_live_processes));
-    return in_parts(wanted, parts, most_live_processes, [&](const Wanted& part) {
+    auto results = in_parts(wanted, parts, most_live_processes, [&](const Wanted& part) {
       const TracingPlace place(options_);
       return traced(part);
     });
+    Wanted again;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (!lacks_memory(results[i])) continue;
+      again.push_back(wanted[i]);
+      places.push_back(i);
+    }
+    if (!again.empty()) {
+      auto found = trace_on_gpu(again, true);
+      for (std::size_t i = 0; i < places.size(); ++i) results[places[i]] = std::move(found[i]);
+    }
+    return results;
   }
 
   /// Returns what has to be traced live.

@@ -28,8 +28,12 @@ def capture_source(request: dict[str, Any]) -> list[dict[str, Any]]:
     results = []
     if "builds" in words and not _is_built(request):
         words["refuse"] = "failed"
+    message = "It did so."
+    if "crowded" in words and not _was_here(request):
+        words["refuse"] = "failed"
+        message = "It failed with RuntimeError: cuMemCreate failed: CUDA_ERROR_OUT_OF_MEMORY."
     if "refuse" in words:
-        refusal = {"kind": words["refuse"], "op": "", "message": "It did so.", "traceback": ""}
+        refusal = {"kind": words["refuse"], "op": "", "message": message, "traceback": ""}
         for _ in request["signatures"]:
             results.append({"variants": [], "refusal": refusal, "log": "", "seconds": 0.1})
         return results
@@ -50,6 +54,14 @@ def _is_built(request: dict[str, Any]) -> bool:
     if len(request["signatures"]) == 1:
         built.touch()
     return built.exists()
+
+
+def _was_here(request: dict[str, Any]) -> bool:
+    """Whether a process of the candidate has been here: others have gone meanwhile."""
+    mark = Path(request["builds"], "was_here")
+    was_here = mark.exists()
+    mark.touch()
+    return was_here
 
 
 def _captured(plan: bytes, language: str, origin: str) -> bytes:

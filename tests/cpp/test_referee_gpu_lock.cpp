@@ -6,14 +6,17 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "catch.hpp"
 #include "ouroboros/error.hpp"
 #include "processes.hpp"
+#include "referee/device/company.hpp"
 #include "referee/device/gpu_lock.hpp"
 
 using namespace ouroboros;
@@ -120,4 +123,36 @@ TEST_CASE("where there can be no lock files nobody is kept out") {
   std::filesystem::create_directory(std::filesystem::temp_directory_path() /
                                     "ouroboros-gpu-3.lock");
   CHECK_FALSE(lock_gpu(on_gpu(), GpuUse::time));
+}
+
+TEST_CASE("a sweep that others may have disturbed is made once more without them") {
+  using Sweep = std::function<SweepOutcome(GpuUse)>;
+  // What it finds beside others; alone it finds nothing wrong.
+  const auto uses = [](const Sweep& beside_others) {
+    std::vector<GpuUse> asked;
+    const auto outcome = referee::device::beside_others([&](GpuUse use) {
+      asked.push_back(use);
+      return use == GpuUse::replay ? beside_others(use) : SweepOutcome{};
+    });
+    CHECK(outcome.failure.has_value() == (asked.size() == 1 && beside_others(asked[0]).failure));
+    return asked.size();
+  };
+  const auto failing = [](const std::string& kind) {
+    return [kind](GpuUse) {
+      SweepOutcome outcome;
+      outcome.failure = Status::runtime_error;
+      outcome.findings.push_back({kind, "error", "sweep", ""});
+      return outcome;
+    };
+  };
+  const auto throwing = [](ErrorCode code) {
+    return [code](GpuUse) -> SweepOutcome { throw Error(code, "so it is"); };
+  };
+  CHECK(uses([](GpuUse) { return SweepOutcome{}; }) == 1);
+  CHECK(uses(failing("wrong_values")) == 1);
+  CHECK(uses(failing("out_of_memory")) == 2);
+  CHECK(uses(failing("load_failed")) == 2);
+  CHECK(uses(failing("timeout")) == 2);
+  CHECK(uses(throwing(ErrorCode::out_of_memory)) == 2);
+  CHECK_THROWS_AS(uses(throwing(ErrorCode::executor_lost)), Error);
 }

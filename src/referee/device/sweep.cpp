@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "ouroboros/error.hpp"
+#include "referee/device/company.hpp"
 #include "referee/device/decoy.hpp"
 #include "referee/device/device.hpp"
 #include "referee/device/gpu.hpp"
@@ -56,8 +57,8 @@ void merge(SweepOutcome& all, SweepOutcome&& some, const std::vector<std::size_t
 /// that is timed.
 void replay_all(SweepOutcome& outcome, const Problem& problem, PlanSource& source,
                 const CasePool& pool, std::vector<Planned>& planned, std::size_t most_variants,
-                const Options& options) {
-  Gpu gpu(options, GpuUse::replay);
+                const Options& options, GpuUse use) {
+  Gpu gpu(options, use);
   for (std::size_t round = 0; round < most_variants; ++round) {
     CasePool some;
     std::vector<std::size_t> places;
@@ -165,7 +166,14 @@ SweepOutcome sweep(const Problem& problem, const Compiled& compiled, const CaseP
     return outcome;
   }
   if (most_variants > 0 && present) {
-    replay_all(outcome, problem, *compiled.plans, pool, planned, most_variants, options);
+    const auto replayed = [&](GpuUse use) {
+      auto made = outcome;
+      // The first time uses them up.
+      if (use == GpuUse::time) planned = audited_plans(*compiled.plans, problem, requests);
+      replay_all(made, problem, *compiled.plans, pool, planned, most_variants, options, use);
+      return made;
+    };
+    outcome = outcome.failure ? replayed(GpuUse::replay) : beside_others(replayed);
   } else if (most_variants > 0) {
     interpret_some(outcome, problem, compiled.candidate, pool, planned, options);
   }

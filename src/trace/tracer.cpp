@@ -1,60 +1,16 @@
 #include "ouroboros/tracer.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
 #include <mutex>
 #include <thread>
 
+#include "base/door.hpp"
 #include "ouroboros/error.hpp"
 #include "trace/results.hpp"
 #include "trace/zygote.hpp"
 
 namespace ouroboros {
 namespace {
-
-using namespace std::chrono_literals;
-
-/// Lets a number of requests in at once.
-class Door {
- public:
-  explicit Door(std::size_t places) : places_(places) {}
-
-  void enter(const std::function<bool()>& cancelled) {
-    std::unique_lock lock(mutex_);
-    while (places_ == 0) {
-      changed_.wait_for(lock, 20ms);
-      lock.unlock();
-      if (cancelled && cancelled()) {
-        throw Error(ErrorCode::cancelled, "cancelled before a candidate was traced");
-      }
-      lock.lock();
-    }
-    --places_;
-  }
-
-  void leave() {
-    const std::lock_guard lock(mutex_);
-    ++places_;
-    changed_.notify_one();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::size_t places_;
-};
-
-class Place {
- public:
-  Place(Door& door, const std::function<bool()>& cancelled) : door_(door) { door.enter(cancelled); }
-  ~Place() { door_.leave(); }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-
- private:
-  Door& door_;
-};
 
 /// What compilers, tuning and a context take beyond what a dry trace does.
 Limits for_gpu(Limits limits) {

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 #include "ouroboros/error.hpp"
 #include "referee/device/device.hpp"
@@ -85,7 +87,13 @@ void Gpu::renew() {
   slot_->replay_seconds = options_.limits.replay_seconds;
 }
 
-TracingPlace::TracingPlace(const Options& options) : file_(lock_gpu(options, GpuUse::trace)) {
+Door& TracingPlace::door() {
+  static Door door(std::max(1U, std::thread::hardware_concurrency()));
+  return door;
+}
+
+TracingPlace::TracingPlace(const Options& options)
+    : place_(door(), options.cancelled), file_(lock_gpu(options, GpuUse::trace)) {
   if (!file_) {
     alone_.emplace(options);
   }

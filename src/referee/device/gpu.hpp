@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/door.hpp"
 #include "ouroboros/cuda_executor.hpp"
 #include "ouroboros/options.hpp"
 #include "referee/device/gpu_lock.hpp"
@@ -45,13 +46,17 @@ class Gpu {
   std::unique_ptr<CudaExecutor> executor_;
 };
 
-/// A place on one GPU for a process that traces there, beside others and beside replays.
+/// A place on one GPU for a process that traces there, beside others and beside replays. There are
+/// as many as processors: whoever waits to time waits for all that have one.
 class TracingPlace {
  public:
   /// Waits until nobody times, or waits for that.
   explicit TracingPlace(const Options& options);
 
  private:
+  static Door& door();
+
+  Place place_;
   GpuLock file_;
   std::optional<Gpu> alone_;  ///< Where the lock files cannot be used.
 };

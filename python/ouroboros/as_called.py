@@ -327,26 +327,32 @@ def _sent(problem: Problem) -> dict[str, str]:
 def gpu_lock(ordinal: int, cancelled: Cancelled | None = None) -> Iterator[None]:
     """Holds the lock file that all referees of this machine share for a GPU.
 
-    As src/referee/device/gpu.cpp takes it, so that no timing is disturbed. Where the file cannot be
-    had there is none.
+    As src/referee/device/gpu_lock.cpp takes it to time: nobody else uses the GPU meanwhile, and
+    while this waits nobody else begins to. Where the files cannot be had there is no lock.
 
     Raises:
         CancelledError: The hook said so.
     """
-    names = (os.environ.get(name) for name in ("TMPDIR", "TMP", "TEMP", "TEMPDIR"))
-    folder = next((name for name in names if name), "/tmp")
-    path = Path(folder, f"ouroboros-gpu-{ordinal}.lock")
-    with contextlib.ExitStack() as stack:
-        with contextlib.suppress(OSError):
-            flags = os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-            file = os.open(path, flags, 0o666)
-            stack.callback(os.close, file)
-            while stat.S_ISREG(os.fstat(file).st_mode):
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if cancelled is not None and cancelled():
-                        raise CancelledError("cancelled while waiting for the GPU") from None
-                    time.sleep(_LOCK_POLL_SECONDS)
+    with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as queue:
+            _lock(queue, f"ouroboros-gpu-{ordinal}.queue", cancelled)
+            _lock(held, f"ouroboros-gpu-{ordinal}.lock", cancelled)
         yield
+
+
+def _lock(stack: contextlib.ExitStack, name: str, cancelled: Cancelled | None) -> None:
+    """Locks a file for as long as the stack lives; none where it cannot be had."""
+    variables = (os.environ.get(one) for one in ("TMPDIR", "TMP", "TEMP", "TEMPDIR"))
+    folder = next((one for one in variables if one), "/tmp")
+    with contextlib.suppress(OSError):
+        flags = os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        file = os.open(Path(folder, name), flags, 0o666)
+        stack.callback(os.close, file)
+        while stat.S_ISREG(os.fstat(file).st_mode):
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if cancelled is not None and cancelled():
+                    raise CancelledError("cancelled while waiting for the GPU") from None
+                time.sleep(_LOCK_POLL_SECONDS)

@@ -6,6 +6,7 @@ tests/gpu/test_as_called.py has the GPU.
 from __future__ import annotations
 
 import base64
+import fcntl
 import importlib.util
 import itertools
 import json
@@ -506,6 +507,28 @@ def test_the_gpu_s_lock_is_waited_for_until_the_call_is_cancelled(
     with client.gpu_lock(3):
         pass
     assert (tmp_path / "ouroboros-gpu-3.lock").exists()
+
+
+def test_while_the_gpu_s_lock_is_waited_for_nobody_else_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    lock, queue = (tmp_path / f"ouroboros-gpu-3.{suffix}" for suffix in ("lock", "queue"))
+    with client.gpu_lock(3), queue.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # Nobody waits.
+        with pytest.raises(ouroboros.CancelledError), client.gpu_lock(3, lambda: True):
+            pytest.fail("it did not queue")
+
+    def is_queued() -> bool:
+        with queue.open() as file, pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+
+    # One that traces shares the lock.
+    with lock.open() as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        with pytest.raises(ouroboros.CancelledError), client.gpu_lock(3, is_queued):
+            pytest.fail("it was not locked")
 
 
 def test_a_lock_that_cannot_be_had_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "judge/arguments.hpp"
 #include "judge/given.hpp"
@@ -175,12 +176,8 @@ void add_deviations(const T* terms, T* means, T* squares, std::int64_t rows, std
   }
 }
 
-struct Deviations {
-  at::Tensor mean;
-  at::Tensor squares;
-};
-
-Deviations deviations(const at::Tensor& x, const Extents& dims, int order) {
+/// The means, and the sums of the squares of what the numbers are away from them.
+std::pair<at::Tensor, at::Tensor> deviations(const at::Tensor& x, const Extents& dims, int order) {
   if (!in_one_pass(x, order)) {
     auto mean = means(x, dims, order);
     auto squares = sums((x - mean).square(), dims, order);
@@ -188,13 +185,14 @@ Deviations deviations(const at::Tensor& x, const Extents& dims, int order) {
   }
   const auto rows = rows_of(x, dims);
   const auto count = count_of(x, dims);
-  Deviations made{at::empty(rows.kept, x.options()), at::empty(rows.kept, x.options())};
+  auto mean = at::empty(rows.kept, x.options());
+  auto squares = at::empty(rows.kept, x.options());
   const auto add = [&]<typename T>(T) {
-    add_deviations(rows.terms.const_data_ptr<T>(), made.mean.mutable_data_ptr<T>(),
-                   made.squares.mutable_data_ptr<T>(), made.mean.numel(), count);
+    add_deviations(rows.terms.const_data_ptr<T>(), mean.mutable_data_ptr<T>(),
+                   squares.mutable_data_ptr<T>(), mean.numel(), count);
   };
   x.scalar_type() == at::kFloat ? add(float{}) : add(double{});
-  return made;
+  return {std::move(mean), std::move(squares)};
 }
 
 struct Moments {
@@ -203,9 +201,9 @@ struct Moments {
 };
 
 Moments moments(const at::Tensor& x, const Extents& dims, double correction, int order) {
-  auto made = deviations(x, dims, order);
+  const auto [mean, squares] = deviations(x, dims, order);
   const auto divisor = static_cast<double>(count_of(x, dims)) - correction;
-  return {std::move(made.mean), made.squares / std::max(divisor, 0.0)};
+  return {mean, squares / std::max(divisor, 0.0)};
 }
 
 at::Tensor without(const at::Tensor& x, const Extents& dims, bool keep) {

@@ -88,8 +88,8 @@ void Gpu::renew() {
 }
 
 Door& TracingPlace::door() {
-  static Door door(std::max(1U, std::thread::hardware_concurrency()));
-  return door;
+  static auto* const door = new Door(std::max(1U, std::thread::hardware_concurrency()));
+  return *door;  // It outlives all callers.
 }
 
 TracingPlace::TracingPlace(const Options& options)

@@ -244,7 +244,7 @@ def run(driver: Path, kills: int, seed: int, pause_share: float = 0.15) -> dict[
     orphans = reap_orphans(set())
     # Locks of processors and GPUs stay: a file that is removed while another waits locks nobody.
     left = [path for referee in referees for path in referee.left_files()
-            if not path.endswith(".lock")]  # fmt: skip
+            if not path.endswith((".lock", ".queue", ".replays"))]  # fmt: skip
     for referee in referees:
         shutil.rmtree(referee.folder, ignore_errors=True)
 

@@ -6,18 +6,20 @@ import contextlib
 import json
 import os
 import queue
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from processes import below
 
-__all__ = ["Census", "Referee"]
+__all__ = ["Census", "Referee", "on_fake_gpu"]
 
 FOLDER = Path(__file__).resolve().parent
 _END_SECONDS = 30
@@ -126,3 +128,16 @@ class Referee:
         return sorted(
             str(path.relative_to(self.folder)) for path in (self.folder / "tmp").rglob("*")
         )
+
+
+@contextlib.contextmanager
+def on_fake_gpu(
+    driver: Path, limits: dict[str, float], prefix: tuple[str, ...] = (), **environment: str
+) -> Iterator[Referee]:
+    """Gives a referee of one thread whose GPU is the fake driver's; its folder goes with it."""
+    referee = Referee("gpu", 1, limits, {"OUROBOROS_LIBCUDA": str(driver), **environment}, prefix)
+    try:
+        yield referee
+    finally:
+        referee.close()
+        shutil.rmtree(referee.folder, ignore_errors=True)

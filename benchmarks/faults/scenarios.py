@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -16,7 +15,7 @@ from typing import Any
 from candidates import LARGE, MIX
 from kills import HANG_SECONDS, LIMITS
 from processes import become_subreaper, reap_orphans
-from referees import Referee
+from referees import Referee, on_fake_gpu
 
 __all__ = ["run"]
 
@@ -50,18 +49,6 @@ def _judged(referee: Referee, candidate: str, scenario: str, must_be_right: bool
     }
 
 
-@contextlib.contextmanager
-def _referee(
-    driver: Path, limits: dict[str, float] = LIMITS, prefix: tuple[str, ...] = (), **more: str
-) -> Iterator[Referee]:
-    referee = Referee("gpu", 1, limits, {"OUROBOROS_LIBCUDA": str(driver), **more}, prefix)
-    try:
-        yield referee
-    finally:
-        referee.close()
-        shutil.rmtree(referee.folder, ignore_errors=True)
-
-
 def _full_disk(driver: Path) -> Iterator[dict[str, Any]]:
     """The folder for temporary files is a file system of a few pages or MiB."""
     if os.geteuid() != 0:
@@ -69,7 +56,7 @@ def _full_disk(driver: Path) -> Iterator[dict[str, Any]]:
     for size in ("16k", "300k", "8m"):
         mount = ("unshare", "--mount", "sh", "-c",
                  f'mount -t tmpfs -o size={size} tmpfs "$TMPDIR" && exec "$@"', "sh")  # fmt: skip
-        with _referee(driver, _SMALL_IMAGES, mount) as referee:
+        with on_fake_gpu(driver, _SMALL_IMAGES, mount) as referee:
             for candidate in _SOME:
                 yield _judged(referee, candidate, f"a disk of {size}", size == "8m")
 
@@ -77,7 +64,7 @@ def _full_disk(driver: Path) -> Iterator[dict[str, Any]]:
 def _descriptors(driver: Path) -> Iterator[dict[str, Any]]:
     """The referee may open only so many more files."""
     for more in (2, 4, 8, 64):
-        with _referee(driver) as referee:
+        with on_fake_gpu(driver, LIMITS) as referee:
             referee.ask({"descriptors": more})
             for candidate in _SOME:
                 yield _judged(referee, candidate, f"{more} more descriptors", more == 64)
@@ -86,7 +73,7 @@ def _descriptors(driver: Path) -> Iterator[dict[str, Any]]:
 def _memory(driver: Path) -> Iterator[dict[str, Any]]:
     """The referee's address space, and that of what it starts, may not grow much."""
     for more in (20, 24, 32, 48, 128, 512, 2048):
-        with _referee(driver) as referee:
+        with on_fake_gpu(driver, LIMITS) as referee:
             referee.ask({"address_space_mib": more})
             for candidate in _SOME:
                 yield _judged(referee, candidate, f"{more} MiB more of addresses", False)
@@ -103,7 +90,7 @@ def _killed_for_memory(driver: Path) -> Iterator[dict[str, Any]]:
             return
         join = ("sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh")
         try:
-            with _referee(driver, LIMITS, join) as referee:
+            with on_fake_gpu(driver, LIMITS, join) as referee:
                 for candidate in _SOME:
                     row = _judged(referee, candidate, f"a machine of {mib} MiB", False)
                     if row["status"] == "none":
@@ -119,7 +106,7 @@ def _killed_for_memory(driver: Path) -> Iterator[dict[str, Any]]:
 
 def _gpu_memory(driver: Path) -> Iterator[dict[str, Any]]:
     """A GPU with 64 MiB left, and buffers of 80 MiB."""
-    with _referee(driver.with_name("libfake_cuda_crowded.so")) as referee:
+    with on_fake_gpu(driver.with_name("libfake_cuda_crowded.so"), LIMITS) as referee:
         for candidate in (LARGE.name, "triton honest"):
             yield _judged(referee, candidate, "a GPU with 64 MiB left", False)
 
@@ -132,7 +119,7 @@ def _clock(driver: Path) -> Iterator[dict[str, Any]]:
             ["cc", "-shared", "-fPIC", "-O1", str(FOLDER / "jumping_clock.c"), "-o", str(library)],
             check=True,
         )
-        with _referee(driver, LD_PRELOAD=str(library)) as referee:
+        with on_fake_gpu(driver, LIMITS, LD_PRELOAD=str(library)) as referee:
             for candidate in (*_SOME, "host loops", "host honest, timed"):
                 yield _judged(referee, candidate, "a wall clock that jumps", True)
 

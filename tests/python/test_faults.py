@@ -5,7 +5,6 @@ benchmarks/faults does the same at random, and some hundred times.
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import sys
 import time
@@ -23,7 +22,7 @@ sys.path.append(str(ROOT / "benchmarks" / "faults"))
 from candidates import MIX  # noqa: E402
 from kills import LIMITS  # noqa: E402
 from processes import below, kill  # noqa: E402
-from referees import Referee  # noqa: E402
+from referees import Referee, on_fake_gpu  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not DRIVERS, reason="the fake driver is not built: run `make test`")
 
@@ -93,8 +92,7 @@ def _judge_disturbed(referee: Referee, name: str, kind: str) -> dict:
 
 @pytest.fixture(scope="module")
 def referee() -> Iterator[Referee]:
-    environment = {"OUROBOROS_LIBCUDA": str(DRIVERS[0])}
-    with contextlib.closing(Referee("gpu", 1, LIMITS, environment)) as one:
+    with on_fake_gpu(DRIVERS[0], LIMITS) as one:
         _judge_undisturbed(one)
         yield one
 
@@ -113,8 +111,7 @@ def test_a_kill_is_never_the_candidates_fault(referee, before, kind: str, name: 
 
 
 def test_a_gpu_that_could_not_be_asked_for_is_asked_for_again() -> None:
-    environment = {"OUROBOROS_LIBCUDA": str(DRIVERS[0])}
-    with contextlib.closing(Referee("gpu", 1, LIMITS, environment)) as fresh:
+    with on_fake_gpu(DRIVERS[0], LIMITS) as fresh:
         fresh.ask({"descriptors": 4})
         said = _judge(fresh, "cuda honest")
         assert said["status"] == "infrastructure_error", said["summary"]

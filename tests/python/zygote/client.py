@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -23,7 +22,9 @@ class Client:
 
     def __init__(self, *arguments: str, sandbox: bool = True) -> None:
         line = command_line()
-        self.folder = tempfile.mkdtemp(prefix="ouroboros-test-")
+        # Goes with this object, also where a zygote does not become ready.
+        self._folder = tempfile.TemporaryDirectory(prefix="ouroboros-test-")
+        self.folder = self._folder.name
         self._socket, theirs = socket.socketpair()
         report, report_end = socket.socketpair()
         read = [*SYSTEM, *line.readable]
@@ -63,7 +64,7 @@ class Client:
             self.process.kill()
             self.process.wait()
         assert self.requests() == []
-        shutil.rmtree(self.folder)
+        self._folder.cleanup()
 
     def requests(self) -> list[str]:
         """The scratch folders of requests; the zygote's own files have no such names."""

@@ -120,7 +120,10 @@ std::optional<at::Tensor> batches(const at::Tensor& first, const at::Tensor& sec
   return out;
 }
 
-std::optional<at::Tensor> product(const at::Tensor& first, const at::Tensor& second, int order) {
+}  // namespace
+
+std::optional<at::Tensor> product_in_order(const at::Tensor& first, const at::Tensor& second,
+                                           int order) {
   if (!can_be_multiplied(first) || !can_be_multiplied(second)) return std::nullopt;
   if (first.dim() == 3 && second.dim() == 3) return batches(first, second, order);
   if (first.dim() > 2 || second.dim() > 2) return std::nullopt;
@@ -133,6 +136,8 @@ std::optional<at::Tensor> product(const at::Tensor& first, const at::Tensor& sec
   if (second.dim() == 2) shape.push_back(second.size(1));
   return made->view(shape);
 }
+
+namespace {
 
 /// A convolution as a product: each window is a row, each channel of the result a column.
 std::optional<at::Tensor> convolution(const Given& given) {
@@ -206,7 +211,7 @@ std::optional<at::Tensor> convolution(const Given& given) {
 /// `product` times one of the operator's scales, and what is added to it times the other.
 std::optional<at::Tensor> with_added(const Given& given, const at::Tensor& first,
                                      const at::Tensor& second) {
-  const auto made = product(first, second, given.order);
+  const auto made = product_in_order(first, second, given.order);
   const auto self = given.tensor("self");
   if (!made || !self.defined()) return std::nullopt;
   const double alpha = given.number("alpha", 1.0);
@@ -227,9 +232,9 @@ std::optional<at::Tensor> distances(const Given& given) {
   }
   const auto squares = [&](const at::Tensor& points) {
     const auto rows = points.square().reshape({-1, points.size(-1)});
-    return product(rows, at::ones({points.size(-1)}, points.options()), given.order);
+    return product_in_order(rows, at::ones({points.size(-1)}, points.options()), given.order);
   };
-  const auto products = product(x, y.transpose(-1, -2), given.order);
+  const auto products = product_in_order(x, y.transpose(-1, -2), given.order);
   if (!products) return std::nullopt;
   const auto of_x = squares(x)->view(x.sizes().slice(0, x.dim() - 1)).unsqueeze(-1);
   const auto of_y = squares(y)->view(y.sizes().slice(0, y.dim() - 1)).unsqueeze(-2);
@@ -247,10 +252,10 @@ std::optional<at::Tensor> product_by_loops(std::string_view name, const c10::Fun
                                            const torch::jit::Stack& stack, int order) {
   const Given given(schema, stack, order);
   if (name == "mm" || name == "bmm") {
-    return product(given.tensor("self"), given.tensor("mat2"), order);
+    return product_in_order(given.tensor("self"), given.tensor("mat2"), order);
   }
-  if (name == "mv") return product(given.tensor("self"), given.tensor("vec"), order);
-  if (name == "dot") return product(given.tensor("self"), given.tensor("tensor"), order);
+  if (name == "mv") return product_in_order(given.tensor("self"), given.tensor("vec"), order);
+  if (name == "dot") return product_in_order(given.tensor("self"), given.tensor("tensor"), order);
   if (name == "addmm") return with_added(given, given.tensor("mat1"), given.tensor("mat2"));
   if (name == "baddbmm") {
     return with_added(given, given.tensor("batch1"), given.tensor("batch2"));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
 #include <ATen/core/function_schema.h>
 #include <ATen/core/stack.h>
 
@@ -17,6 +18,11 @@ namespace ouroboros::judge {
 /// How `cdist` is to compute (`compute_mode`): of near points a product of matrices loses what they
 /// differ by.
 inline constexpr std::int64_t by_differences = 2;
+
+/// The product of two matrices (batches of them, or vectors) of one dtype, as `product_by_loops`
+/// makes it. Empty where that would be.
+[[nodiscard]] std::optional<at::Tensor> product_in_order(const at::Tensor& first,
+                                                         const at::Tensor& second, int order);
 
 /// The result of a product of matrices, of a convolution, or of distances by a product, whose
 /// arguments end `stack`. Terms are added one after the other in orders 0 and 2, and in 1 and 3 in

@@ -42,6 +42,7 @@
 #include "judge/tensor_set.hpp"
 #include "judge/tensors.hpp"
 #include "judge/terms.hpp"
+#include "judge/transforms.hpp"
 #include "judge/unmoved.hpp"
 #include "judge/whole_numbers.hpp"
 
@@ -581,6 +582,11 @@ bool add_in_loops(std::string_view name, const c10::OperatorHandle& op, torch::j
     return true;
   }
   if (const auto made = addends.product(name, op.schema(), *stack, loops.order)) {
+    loops.any = true;
+    give(op.schema(), stack, {*made});
+    return true;
+  }
+  if (const auto made = transform_by_loops(name, op.schema(), *stack, loops.order)) {
     loops.any = true;
     give(op.schema(), stack, {*made});
     return true;

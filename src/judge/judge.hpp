@@ -99,10 +99,11 @@ struct Case {
   Tensors inputs;     ///< Contiguous, and like all others here on one device.
   Tensors reference;  ///< The reference's outputs in the case's dtype, contiguous.
   Tensors oracle;     ///< The true values in float64 (integers: in int64).
-  /// Allowed absolute error of each element, float64, shaped as the outputs. Infinite where the
-  /// reference leaves the range of its dtype, for which nobody can be held to a number.
+  /// Allowed absolute error of each element, float64, shaped as the outputs. Infinite where nobody
+  /// can be held to a number: the reference leaves the range of its dtype, or has a number where
+  /// there is no true value.
   Tensors allowed;
-  std::int64_t lost = 0;     ///< Elements of which that is said.
+  std::int64_t lost = 0;     ///< Elements where the reference leaves its range.
   std::vector<Ranks> ranks;  ///< Of each output, where equal numbers may come in any order.
   /// The reference rounds or compares what it computed, or puts numbers in an order that is open.
   bool edges = false;
@@ -200,6 +201,8 @@ struct Loops {
   bool any = false;  ///< Something was added up.
   bool all = true;   ///< It is known how everything was that may have been, or of how many terms.
   std::int64_t terms = 1;  ///< Of the longest sum of which only the number of terms is known.
+  /// Numbers were multiplied in an order in which they leave the range of their type on the way.
+  bool left_range = false;
 };
 
 struct MarkNotes;

@@ -27,7 +27,8 @@ bool is_elementwise(const Problem& problem, const Case& one) {
     changed = true;
     if (!inputs[i].is_floating_point() || inputs[i].numel() != count) return false;
     const auto flat = inputs[i].view(-1);
-    flat.copy_(at::where(kept, flat, flat * 1.5 + 0.25));
+    const bool mask = problem.inputs[i].values == Values::mask;
+    flat.copy_(at::where(kept, flat, mask ? 1.0 - flat : flat * 1.5 + 0.25));
   }
   if (!changed) return false;
   const auto outputs = run_oracle(problem, one.spec, inputs);

@@ -99,6 +99,36 @@ at::Tensor plain_sums(const at::Tensor& x, const Extents& dims, int order) {
   return out;
 }
 
+template <typename T>
+void multiply_rows(const T* factors, T* products, std::int64_t rows, std::int64_t count,
+                   Walk walk) {
+  for (std::int64_t row = 0; row < rows; ++row, factors += count) {
+    T product = 1;
+    for (std::int64_t i = 0, at = walk.first; i < count; ++i) {
+      product *= factors[at];
+      at += walk.step;
+      if (at >= count) at -= count;
+    }
+    products[row] = product;
+  }
+}
+
+/// The products of the numbers of `x` along `dims`, which stay, with an extent of one.
+at::Tensor plain_products(const at::Tensor& x, const Extents& dims, int order) {
+  const auto rows = rows_of(x, dims);
+  auto out = at::empty(rows.kept, x.options());
+  const auto count = count_of(x, dims);
+  const auto walk = walk_of(order, count);
+  if (x.scalar_type() == at::kFloat) {
+    multiply_rows(rows.terms.const_data_ptr<float>(), out.mutable_data_ptr<float>(), out.numel(),
+                  count, walk);
+  } else {
+    multiply_rows(rows.terms.const_data_ptr<double>(), out.mutable_data_ptr<double>(), out.numel(),
+                  count, walk);
+  }
+  return out;
+}
+
 /// A factor from 1/2 to 1 for each row, by which its terms may be multiplied before they are added
 /// up: whoever normalises afterwards adds other numbers, with roundings of their own. Equal terms
 /// would round alike in any order.
@@ -413,13 +443,14 @@ at::Tensor running(std::string_view name, const at::Tensor& x, std::int64_t dim,
   return out.movedim(-1, dim);
 }
 
-/// Sums, means, variances and norms over some dimensions.
+/// Sums, means, products, variances and norms over some dimensions.
 std::optional<Results> reductions(std::string_view name, const Given& given, const at::Tensor& x) {
   const auto dims = given.dims(x);
   const bool keep = given.flag("keepdim");
   const auto shaped = [&](const at::Tensor& made) { return without(made, dims, keep); };
   if (name == "sum") return Results{shaped(sums(x, dims, given.order))};
   if (name == "mean") return Results{shaped(means(x, dims, given.order))};
+  if (name == "prod") return Results{shaped(plain_products(x, dims, given.order))};
   if (name == "logsumexp") {
     const auto [away, top] = exponentials(x, dims);
     return Results{shaped(sums(away, dims, given.order).log() + top)};

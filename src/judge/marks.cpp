@@ -27,6 +27,26 @@ bool is_whole(const at::Tensor& tensor) {
   return c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false);
 }
 
+/// Of a tensor of constants: a longer one is more likely a ramp than a few numbers that matter.
+constexpr std::int64_t most_constants = 16;
+
+/// What an operator compares `compared` with: a number; or those of a tensor that does not come of
+/// inputs, where `compared` does.
+std::vector<double> constants(const c10::IValue* value, const at::Tensor& compared,
+                              const TensorSet& derived) {
+  if (value == nullptr) return {};
+  if (const auto number = constant(*value)) return {*number};
+  if (!value->isTensor() || !value->toTensor().defined()) return {};
+  const auto& tensor = value->toTensor();
+  if (tensor.is_complex() || tensor.numel() > most_constants || derived.has(tensor) ||
+      !derived.has(compared)) {
+    return {};
+  }
+  const auto numbers = tensor.to(at::kCPU, at::kDouble).reshape(-1).contiguous();
+  const auto* first = numbers.const_data_ptr<double>();
+  return {first, first + numbers.numel()};
+}
+
 /// Calls `note` with the place of the real input that a tensor has its numbers from, just as they
 /// were given.
 template <typename Note>
@@ -115,19 +135,32 @@ bool is_least_count(const at::Tensor& counts, std::optional<double> least) {
          (is_whole(counts) || counts.eq(counts.round()).all().item().toBool());
 }
 
-void note_real(const at::Tensor& tensor, std::optional<double> value, RealMark::Role role,
-               MarkNotes& notes) {
-  if (!value || !std::isfinite(*value) || notes.real.size() >= most_marks) return;
+void note_real(const at::Tensor& tensor, double value, RealMark::Role role, MarkNotes& notes) {
+  if (!std::isfinite(value) || notes.real.size() >= most_marks) return;
   const auto origin = notes.rescaled.of(tensor);
   if (!origin) return;
-  for (const double source : origin->sources(*value)) {
+  for (const double source : origin->sources(value)) {
     notes.real.insert({origin->input, source, role});
+  }
+}
+
+void note_whole(double value, MarkNotes& notes) {
+  if (notes.whole.size() < most_marks && std::abs(value) <= largest && std::trunc(value) == value) {
+    notes.whole.insert(static_cast<std::int64_t>(value));
   }
 }
 
 bool puts_in_order(std::string_view name) {
   return is_one_of(name,
                    {"lt", "le", "gt", "ge", "less", "less_equal", "greater", "greater_equal"});
+}
+
+bool tells_equal(std::string_view name) {
+  return is_one_of(name, {"eq", "ne", "not_equal", "isclose"});
+}
+
+bool takes_the_lower_or_higher(std::string_view name) {
+  return is_one_of(name, {"minimum", "maximum", "fmin", "fmax"});
 }
 
 bool clamps(std::string_view name) {
@@ -137,18 +170,23 @@ bool clamps(std::string_view name) {
 /// Constants by which an operator orders the numbers of an input. Where its results are the same
 /// from either side, who takes the other one at the limit itself is right, and so are gradients.
 void note_order(std::string_view name, const c10::FunctionSchema& schema,
-                const torch::jit::Stack& stack, MarkNotes& notes) {
+                const torch::jit::Stack& stack, const TensorSet& derived, MarkNotes& notes) {
   const auto note = [&](std::string_view of, std::string_view input, RealMark::Role role,
                         double sign = 1.0) {
     const auto* tensor = argument(input, schema, stack);
-    const auto* value = argument(of, schema, stack);
-    if (tensor == nullptr || !tensor->isTensor() || value == nullptr) return;
-    const auto number = constant(*value);
-    if (number && *number != 0.0) note_real(tensor->toTensor(), sign * *number, role, notes);
+    if (tensor == nullptr || !tensor->isTensor()) return;
+    for (const double number :
+         constants(argument(of, schema, stack), tensor->toTensor(), derived)) {
+      if (number != 0.0) note_real(tensor->toTensor(), sign * number, role, notes);
+    }
   };
   using enum RealMark::Role;
   if (puts_in_order(name)) {
     note("other", "self", threshold);
+    note("self", "other", threshold);
+  } else if (takes_the_lower_or_higher(name)) {
+    note("other", "self", limit);
+    note("self", "other", limit);
   } else if (name == "threshold") {
     note("threshold", "self", threshold);
   } else if (is_one_of(name, {"hardshrink", "softshrink"})) {
@@ -197,16 +235,26 @@ void note_what_is_no_number(std::string_view name, const at::Tensor& tensor, Mar
 }  // namespace
 
 void note_marks(std::string_view name, const c10::FunctionSchema& schema,
-                const torch::jit::Stack& stack, MarkNotes& notes) {
+                const torch::jit::Stack& stack, const TensorSet& derived, MarkNotes& notes) {
+  const auto given = [&](std::string_view of) { return argument(of, schema, stack); };
+  const auto tensor_of = [&](std::string_view of) {
+    const auto* value = given(of);
+    return value != nullptr && value->isTensor() ? value->toTensor() : at::Tensor();
+  };
   const auto number = [&](std::string_view of) {
-    const auto* value = argument(of, schema, stack);
+    const auto* value = given(of);
     return value == nullptr ? std::nullopt : constant(*value);
   };
-  const auto note = [&](std::string_view of) {
-    const auto found = number(of);
-    if (found && notes.whole.size() < most_marks && std::abs(*found) <= largest &&
-        std::trunc(*found) == *found) {
-      notes.whole.insert(static_cast<std::int64_t>(*found));
+  const auto note = [&](std::string_view of, const at::Tensor& compared = {}) {
+    for (const double one : constants(given(of), compared, derived)) note_whole(one, notes);
+  };
+  // That one of `tensor` is one of what `of` has.
+  const auto note_equal = [&](const at::Tensor& tensor, std::string_view of) {
+    if (!tensor.defined()) return;
+    if (is_whole(tensor)) return note(of, tensor);
+    for (const double one : constants(given(of), tensor, derived)) {
+      note_real(tensor, one, RealMark::Role::sentinel, notes);
+      if (std::isinf(one)) note_input(tensor, notes, [&](std::size_t) { notes.inf = true; });
     }
   };
   notes.exponentials =
@@ -219,28 +267,37 @@ void note_marks(std::string_view name, const c10::FunctionSchema& schema,
   note_writes(name, schema, stack, notes);
   note("ignore_index");
   note("padding_idx");
-  const auto* self = argument("self", schema, stack);
-  if (self == nullptr || !self->isTensor() || !self->toTensor().defined()) return;
-  const auto& tensor = self->toTensor();
+  if (name == "isin") {
+    for (const auto* of : {"test_elements", "test_element"}) note_equal(tensor_of("elements"), of);
+    return;
+  }
+  const auto tensor = tensor_of("self");
+  if (!tensor.defined()) return;
   if (is_one_of(name, {"clamp", "clamp_min"}) && is_least_count(tensor, number("min"))) {
     notes.of_nothing = true;
   }
-  const bool equal = is_one_of(name, {"eq", "ne", "not_equal"});
+  const auto other = tensor_of("other");
+  if (tells_equal(name)) {
+    note_equal(tensor, "other");
+    note_equal(other, "self");
+  }
   if (tensor.is_floating_point()) {
     note_what_is_no_number(name, tensor, notes);
-    if (equal) note_real(tensor, number("other"), RealMark::Role::sentinel, notes);
-    note_order(name, schema, stack, notes);
+    // Nothing else differs from itself.
+    if (tells_equal(name) && other.is_same(tensor)) note_what_is_no_number("isnan", tensor, notes);
+    note_order(name, schema, stack, derived, notes);
     if (masks(name, number("other"))) {
       note_input(tensor, notes, [&](std::size_t i) { notes.masks.insert(i); });
     }
     return;
   }
   if (!is_whole(tensor)) return;
-  if (equal || puts_in_order(name)) {
-    note("other");
+  if (puts_in_order(name) || takes_the_lower_or_higher(name)) {
+    note("other", tensor);
+    note("self", other);
   } else if (clamps(name)) {
-    note("min");
-    note("max");
+    note("min", tensor);
+    note("max", tensor);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "judge/judge.hpp"
 #include "judge/rescaled.hpp"
 #include "judge/scores.hpp"
+#include "judge/tensor_set.hpp"
 
 namespace ouroboros::judge {
 
@@ -51,8 +52,8 @@ struct MarkNotes {
   Rescaled rescaled;
 };
 
-/// Those of an operator whose arguments end `stack`.
+/// Those of an operator whose arguments end `stack`. `derived`: what comes of inputs.
 void note_marks(std::string_view name, const c10::FunctionSchema& schema,
-                const torch::jit::Stack& stack, MarkNotes& notes);
+                const torch::jit::Stack& stack, const TensorSet& derived, MarkNotes& notes);
 
 }  // namespace ouroboros::judge

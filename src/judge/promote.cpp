@@ -349,7 +349,8 @@ std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::Functi
                        "logcumsumexp", "ndtr", "log_ndtr"})) {
     return at::ones_like(x);
   }
-  if (is_one_of(name, {"binary_cross_entropy_with_logits", "soft_margin_loss"})) {
+  if (is_one_of(name,
+                {"binary_cross_entropy", "binary_cross_entropy_with_logits", "soft_margin_loss"})) {
     const auto* reduction = judge::argument("reduction", schema, stack);
     const auto how = reduction != nullptr && reduction->isInt() ? reduction->toInt() : 0;
     if (how == at::Reduction::None) return at::ones_like(x);
@@ -453,6 +454,17 @@ void keep_in_range(std::string_view name, const at::Tensor& result) {
     result.variable_data().clamp_(0.0, 1.0);
   } else if (is_one_of(name, {"tanh", "erf"})) {
     result.variable_data().clamp_(-1.0, 1.0);
+  }
+}
+
+/// Masks that moved are targets still, and losses ask for these to be probabilities.
+void keep_targets_in_range(std::string_view name, c10::IValue* arguments) {
+  if (name != "binary_cross_entropy") return;
+  constexpr double room = 1e-6;  // More than anything moves; what is beyond raises.
+  for (const auto* end = arguments + 2; arguments != end; ++arguments) {
+    const auto& x = arguments->toTensor();
+    const auto near = x.gt(-room).logical_and_(x.lt(1.0 + room));
+    *arguments = at::where(near, x.clamp(0.0, 1.0), x);
   }
 }
 
@@ -578,6 +590,8 @@ bool add_in_loops(std::string_view name, const c10::OperatorHandle& op, torch::j
   }
   if (const auto made = by_loop(name, op.schema(), *stack, loops.order)) {
     loops.any = true;
+    loops.left_range =
+        loops.left_range || (name == "prod" && !made->front().isfinite().all().item().toBool());
     give(op.schema(), stack, {made->begin(), made->end()});
     return true;
   }
@@ -703,7 +717,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   }
   if (!are_dense(std::span(*stack).subspan(begin))) return call_raised(op, stack);
   if (name == "cdist" && target == at::kDouble) (*stack)[begin + 3] = by_differences;
-  if (inside.marks != nullptr) note_marks(name, schema, *stack, *inside.marks);
+  if (inside.marks != nullptr) note_marks(name, schema, *stack, derived, *inside.marks);
   if (inside.loops != nullptr && add_in_loops(name, op, stack)) return;
   // It is a logarithm of a softmax that counts, and is honest as lse - x.
   if (inside.step != 0.0 && name == "cross_entropy_loss") return take_apart(op, stack);
@@ -729,8 +743,9 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   auto size = arguments.empty() ? std::nullopt : size_of_terms(name, schema, *stack);
   if (!size && inside.step != 0.0) size = size_of_complement(name, schema, *stack);
   const auto given = std::span(*stack).subspan(begin);
-  const bool follows =
-      inside.of_differences != 0.0 && !takes_shape_alone(name) && derived.any(given);
+  const bool watched = inside.of_differences != 0.0 || inside.marks != nullptr;
+  const bool comes_of_inputs = watched && !takes_shape_alone(name) && derived.any(given);
+  const bool follows = inside.of_differences != 0.0 && comes_of_inputs;
   const bool whole = follows && whole_numbers.come_of(name, given, derived);
   auto terms = whole ? scaled_differences.terms_of(name, given) : std::nullopt;
   auto factors = follows ? Blends::meet(name, given) : std::nullopt;
@@ -765,6 +780,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   const bool cuts = chosen && is_one_of(name, {"hardshrink", "threshold"});
   const auto moves = cuts ? (*stack)[begin].toTensor() : at::Tensor();
   const auto stays = cuts ? chosen->front().toTensor() : at::Tensor();
+  keep_targets_in_range(name, &(*stack)[begin]);
   op.callBoxed(stack);
   if (chosen) {
     op.callBoxed(&*chosen);
@@ -777,7 +793,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   const auto returned = schema.returns().size();
   for (auto i = stack->size() - returned; i < stack->size(); ++i) {
     raise_value((*stack)[i]);
-    if (follows) derived.note((*stack)[i]);
+    if (comes_of_inputs) derived.note((*stack)[i]);
     if (whole) whole_numbers.note((*stack)[i]);
     if (terms) scaled_differences.note((*stack)[i].toTensor(), std::move(*terms));
     if (factors) blends.note(std::move(*factors), (*stack)[i].toTensor());

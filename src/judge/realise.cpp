@@ -1,6 +1,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/maximum.h>
+#include <ATen/ops/zeros_like.h>
 #include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
@@ -85,6 +86,7 @@ Tensors unrounded(const Problem& problem, const Case& one, const Inside& inside 
 struct Unrounded {
   std::vector<Tensors> singles;  ///< In float32.
   std::vector<Tensors> loops;    ///< With plain loops for its sums, and other orders.
+  bool left_range = false;       ///< In one of these orders.
   /// Of the longest sum that is none of these; 0 where it is not known how all of it adds, and for
   /// cases in float64 or integers, whose errors grow in any case.
   std::int64_t terms = 0;
@@ -129,6 +131,7 @@ Unrounded without_roundings(const Problem& problem, const Case& one) {
     const bool known = loops.all && !run.empty() && is_floating(one.spec.dtype) && !wide;
     found.terms = known ? loops.terms : 0;
     if (run.empty() || !loops.any) break;
+    found.left_range = found.left_range || loops.left_range;
     found.loops.push_back(std::move(run));
   }
   return found;
@@ -145,6 +148,14 @@ at::Tensor lost_elements(const at::Tensor& reference, const at::Tensor& oracle) 
   // Few operators know 8-bit floats.
   const auto made = reference.itemsize() == 1 ? reference.to(at::kFloat) : reference;
   return at::isfinite(made).logical_not_().logical_and_(at::isfinite(oracle));
+}
+
+/// Where there is no true value, as of zero divided by zero, and yet something that was made in the
+/// reference's dtype is a number: what is zero there is not so to whoever rounds.
+at::Tensor undefined_elements(const Tensors& made, const at::Tensor& oracle) {
+  auto undefined = at::zeros_like(oracle, at::kBool);
+  for (const auto& one : made) undefined.logical_or_(at::isfinite(one.to(at::kDouble)));
+  return undefined.logical_and_(at::isfinite(oracle).logical_not_());
 }
 
 std::int64_t count_lost(const Tensors& reference, const Tensors& oracle) {
@@ -165,6 +176,26 @@ std::int64_t count_lost(const Tensors& reference, const Tensors& oracle) {
     });
   }
   return lost;
+}
+
+/// Allows anything where nobody can be held to a number.
+void ask_nothing_beyond_range(Case& one, std::size_t output, const Unrounded& free) {
+  const auto& reference = one.reference[output];
+  const auto& oracle = one.oracle[output];
+  if (!reference.is_floating_point() || reference.numel() == 0) return;
+  const auto allow = [&](const at::Tensor& elements) {
+    one.allowed[output].masked_fill_(elements, std::numeric_limits<double>::infinity());
+  };
+  if (one.lost > 0) allow(lost_elements(reference, oracle));
+  auto made = output_of(free.loops, output);
+  if (free.left_range) {
+    for (const auto& loop : made) allow(lost_elements(loop, oracle));
+  }
+  if (is_finite({oracle}) || !is_finite(one.inputs)) return;
+  made.push_back(reference);
+  const auto singles = output_of(free.singles, output);
+  made.insert(made.end(), singles.begin(), singles.end());
+  allow(undefined_elements(made, oracle));
 }
 
 /// Whether inputs in eight bits may be multiplied with one another.
@@ -328,10 +359,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
         one.allowed[i] = at::maximum(one.allowed[i], largest.mul(rounded_factor));
       }
     }
-    if (one.lost > 0 && one.reference[i].is_floating_point()) {
-      one.allowed[i].masked_fill_(lost_elements(one.reference[i], one.oracle[i]),
-                                  std::numeric_limits<double>::infinity());
-    }
+    ask_nothing_beyond_range(one, i, free);
   }
   if (may_cross(problem, one)) one.crossing_terms = longest_of_all;
   allow_crossings(problem, one);

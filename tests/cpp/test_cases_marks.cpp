@@ -1,4 +1,5 @@
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/einsum.h>
@@ -8,10 +9,12 @@
 #include <ATen/ops/index_add.h>
 #include <ATen/ops/index_copy.h>
 #include <ATen/ops/index_put.h>
+#include <ATen/ops/isin.h>
 #include <ATen/ops/isinf.h>
 #include <ATen/ops/isnan.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/minimum.h>
 #include <ATen/ops/nan_to_num.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rsub.h>
@@ -19,6 +22,7 @@
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/sub.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 
 #include <algorithm>
@@ -174,6 +178,50 @@ TEST_CASE("real numbers that inputs are ordered by are thresholds, or limits", "
   CHECK(real_marks([](const Tensors& in) {
           return Tensors{at::where((in[0] - in[1]).gt(5), in[0].square().clamp_max(1e8), in[1])};
         }).empty());
+}
+
+TEST_CASE("constants may be tensors of a reference's own", "[judge]") {
+  using enum judge::RealMark::Role;
+  using Found = std::vector<judge::RealMark>;
+  const auto tensor = [](std::vector<double> numbers) { return at::tensor(numbers); };
+  const auto found = real_marks([&](const Tensors& in) {
+    const auto missing = in[1].eq(tensor({-999})).logical_or(at::isin(in[1], tensor({7, 0.5})));
+    const auto above = in[0].unsqueeze(-1).ge(tensor({2.5, 40})).any(-1);
+    return Tensors{at::where(missing, in[0], above) + at::minimum(in[0], tensor({3e4}))};
+  });
+  CHECK(
+      (found ==
+       Found{
+           {0, 2.5, threshold}, {0, 40, threshold}, {0, 3e4, limit}, {1, -999}, {1, 0.5}, {1, 7}}));
+  // A ramp, and what is made of an input.
+  CHECK(real_marks([](const Tensors& in) {
+          const auto ramp = at::arange(in[0].size(1), at::kDouble);
+          return Tensors{at::where(in[0].gt(ramp), in[1], in[1].gt(in[1].mean()))};
+        }).empty());
+  const auto tokens = [](const Tensors& in) {
+    const auto places = at::arange(8);
+    const auto causal = places.unsqueeze(0).ge(places.unsqueeze(1)).sum();
+    const auto ends = at::isin(in[1], at::tensor({50256, 3})).logical_or(in[1] == at::tensor(11));
+    return Tensors{in[0] * ends.unsqueeze(1) * causal};
+  };
+  CHECK(marks(tokens, Values::real) == (Numbers{3, 11, 50256}));
+}
+
+TEST_CASE("whether numbers are some may be asked by comparing them", "[judge]") {
+  const auto found = [](Reference reference) {
+    return marks_of(of_missing(std::move(reference)), DType::float32);
+  };
+  const auto nan =
+      found([](const Tensors& in) { return Tensors{at::where(in[1].ne(in[1]), in[0], in[1])}; });
+  CHECK(nan.nan);
+  CHECK_FALSE(nan.inf);
+  const auto inf = found(
+      [](const Tensors& in) { return Tensors{at::where(in[1].eq(-INFINITY), in[0], in[1])}; });
+  CHECK(inf.inf);
+  CHECK_FALSE(inf.nan);
+  const auto neither =
+      found([](const Tensors& in) { return Tensors{at::where(in[1].ne(in[0]), in[0], in[1])}; });
+  CHECK_FALSE(neither.nan);
 }
 
 TEST_CASE("beside exponentials limits are no larger than these allow for", "[judge]") {

@@ -30,16 +30,16 @@ bool is_whole(const at::Tensor& tensor) {
 /// Of a tensor of constants: a longer one is more likely a ramp than a few numbers that matter.
 constexpr std::int64_t most_constants = 16;
 
-/// What an operator compares `compared` with: a number; or those of a tensor that does not come of
-/// inputs, where `compared` does.
+/// What an operator compares `compared` with: a number; or those of a tensor of constants, where
+/// `compared` is none.
 std::vector<double> constants(const c10::IValue* value, const at::Tensor& compared,
-                              const TensorSet& derived) {
+                              const TensorSet& computed) {
   if (value == nullptr) return {};
   if (const auto number = constant(*value)) return {*number};
   if (!value->isTensor() || !value->toTensor().defined()) return {};
   const auto& tensor = value->toTensor();
-  if (tensor.is_complex() || tensor.numel() > most_constants || derived.has(tensor) ||
-      !derived.has(compared)) {
+  if (tensor.is_complex() || tensor.numel() > most_constants || computed.has(tensor) ||
+      !computed.has(compared)) {
     return {};
   }
   const auto numbers = tensor.to(at::kCPU, at::kDouble).reshape(-1).contiguous();
@@ -170,13 +170,13 @@ bool clamps(std::string_view name) {
 /// Constants by which an operator orders the numbers of an input. Where its results are the same
 /// from either side, who takes the other one at the limit itself is right, and so are gradients.
 void note_order(std::string_view name, const c10::FunctionSchema& schema,
-                const torch::jit::Stack& stack, const TensorSet& derived, MarkNotes& notes) {
+                const torch::jit::Stack& stack, const TensorSet& computed, MarkNotes& notes) {
   const auto note = [&](std::string_view of, std::string_view input, RealMark::Role role,
                         double sign = 1.0) {
     const auto* tensor = argument(input, schema, stack);
     if (tensor == nullptr || !tensor->isTensor()) return;
     for (const double number :
-         constants(argument(of, schema, stack), tensor->toTensor(), derived)) {
+         constants(argument(of, schema, stack), tensor->toTensor(), computed)) {
       if (number != 0.0) note_real(tensor->toTensor(), sign * number, role, notes);
     }
   };
@@ -235,7 +235,7 @@ void note_what_is_no_number(std::string_view name, const at::Tensor& tensor, Mar
 }  // namespace
 
 void note_marks(std::string_view name, const c10::FunctionSchema& schema,
-                const torch::jit::Stack& stack, const TensorSet& derived, MarkNotes& notes) {
+                const torch::jit::Stack& stack, const TensorSet& computed, MarkNotes& notes) {
   const auto given = [&](std::string_view of) { return argument(of, schema, stack); };
   const auto tensor_of = [&](std::string_view of) {
     const auto* value = given(of);
@@ -246,13 +246,13 @@ void note_marks(std::string_view name, const c10::FunctionSchema& schema,
     return value == nullptr ? std::nullopt : constant(*value);
   };
   const auto note = [&](std::string_view of, const at::Tensor& compared = {}) {
-    for (const double one : constants(given(of), compared, derived)) note_whole(one, notes);
+    for (const double one : constants(given(of), compared, computed)) note_whole(one, notes);
   };
   // That one of `tensor` is one of what `of` has.
   const auto note_equal = [&](const at::Tensor& tensor, std::string_view of) {
     if (!tensor.defined()) return;
     if (is_whole(tensor)) return note(of, tensor);
-    for (const double one : constants(given(of), tensor, derived)) {
+    for (const double one : constants(given(of), tensor, computed)) {
       note_real(tensor, one, RealMark::Role::sentinel, notes);
       if (std::isinf(one)) note_input(tensor, notes, [&](std::size_t) { notes.inf = true; });
     }
@@ -285,7 +285,7 @@ void note_marks(std::string_view name, const c10::FunctionSchema& schema,
     note_what_is_no_number(name, tensor, notes);
     // Nothing else differs from itself.
     if (tells_equal(name) && other.is_same(tensor)) note_what_is_no_number("isnan", tensor, notes);
-    note_order(name, schema, stack, derived, notes);
+    note_order(name, schema, stack, computed, notes);
     if (masks(name, number("other"))) {
       note_input(tensor, notes, [&](std::size_t i) { notes.masks.insert(i); });
     }

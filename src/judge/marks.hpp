@@ -52,8 +52,8 @@ struct MarkNotes {
   Rescaled rescaled;
 };
 
-/// Those of an operator whose arguments end `stack`. `derived`: what comes of inputs.
+/// Those of an operator whose arguments end `stack`. `computed`: all but the reference's constants.
 void note_marks(std::string_view name, const c10::FunctionSchema& schema,
-                const torch::jit::Stack& stack, const TensorSet& derived, MarkNotes& notes);
+                const torch::jit::Stack& stack, const TensorSet& computed, MarkNotes& notes);
 
 }  // namespace ouroboros::judge

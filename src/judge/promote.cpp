@@ -65,6 +65,7 @@ thread_local Unmoved unmoved;
 /// What follows from the inputs. All other tensors are constants, such as `arange` makes: they are
 /// what they are in any arithmetic.
 thread_local TensorSet derived;
+thread_local TensorSet computed;  ///< All but constants of the reference's own: inputs, too.
 thread_local WholeNumbers whole_numbers;
 thread_local ScaledDifferences scaled_differences;
 thread_local Blends blends;
@@ -487,9 +488,9 @@ std::optional<torch::jit::Stack> keep_unmoved(std::string_view name,
     }
   };
   if (leaves_ties_open(name, schema, stack)) note_edges();
-  if (is_choice(name, schema, stack)) return unmoved.arguments(schema, stack);
+  if (is_choice(name, schema, stack)) return unmoved.arguments(schema, stack, computed);
   if (has_edges(name, schema, stack)) {
-    if (const auto given = unmoved.arguments(schema, stack)) {
+    if (const auto given = unmoved.arguments(schema, stack, computed)) {
       std::copy(given->begin(), given->end(), stack.begin() + static_cast<std::ptrdiff_t>(begin));
     } else {
       note_edges();
@@ -717,7 +718,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   }
   if (!are_dense(std::span(*stack).subspan(begin))) return call_raised(op, stack);
   if (name == "cdist" && target == at::kDouble) (*stack)[begin + 3] = by_differences;
-  if (inside.marks != nullptr) note_marks(name, schema, *stack, derived, *inside.marks);
+  if (inside.marks != nullptr) note_marks(name, schema, *stack, computed, *inside.marks);
   if (inside.loops != nullptr && add_in_loops(name, op, stack)) return;
   // It is a logarithm of a softmax that counts, and is honest as lse - x.
   if (inside.step != 0.0 && name == "cross_entropy_loss") return take_apart(op, stack);
@@ -729,7 +730,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   }
   // Of numbers that nobody computes the first of equal ones is the answer, and no other.
   const bool first = inside.ranks != nullptr && inside.given != nullptr &&
-                     promises_first(name, schema) && !unmoved.arguments(schema, *stack);
+                     promises_first(name, schema) && !unmoved.arguments(schema, *stack, computed);
   auto chosen = inside.given != nullptr ? keep_unmoved(name, schema, *stack) : std::nullopt;
   at::Tensor ordered;
   std::int64_t dim = -1;
@@ -743,9 +744,11 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   auto size = arguments.empty() ? std::nullopt : size_of_terms(name, schema, *stack);
   if (!size && inside.step != 0.0) size = size_of_complement(name, schema, *stack);
   const auto given = std::span(*stack).subspan(begin);
-  const bool watched = inside.of_differences != 0.0 || inside.marks != nullptr;
-  const bool comes_of_inputs = watched && !takes_shape_alone(name) && derived.any(given);
-  const bool follows = inside.of_differences != 0.0 && comes_of_inputs;
+  const bool follows =
+      inside.of_differences != 0.0 && !takes_shape_alone(name) && derived.any(given);
+  const bool computes = (inside.given != nullptr || inside.marks != nullptr) &&
+                        !takes_shape_alone(name) &&
+                        (computed.any(given) || !makes_constants(name, schema));
   const bool whole = follows && whole_numbers.come_of(name, given, derived);
   auto terms = whole ? scaled_differences.terms_of(name, given) : std::nullopt;
   auto factors = follows ? Blends::meet(name, given) : std::nullopt;
@@ -760,8 +763,10 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   const auto rescaled =
       inside.marks != nullptr ? inside.marks->rescaled.meet(name, given) : std::nullopt;
   const bool remembers = follows || inside.loops != nullptr || inside.marks != nullptr;
-  for (std::size_t i = 0; remembers && i < arguments.size(); ++i) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!written(arguments[i]) || !given[i].isTensor()) continue;
+    if (computes) computed.note(given[i]);
+    if (!remembers) continue;
     if (inside.marks != nullptr) inside.marks->rescaled.forget(given[i].toTensor());
     addends.forget(given[i].toTensor());
     whole_numbers.forget(given[i].toTensor());
@@ -793,7 +798,8 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   const auto returned = schema.returns().size();
   for (auto i = stack->size() - returned; i < stack->size(); ++i) {
     raise_value((*stack)[i]);
-    if (comes_of_inputs) derived.note((*stack)[i]);
+    if (follows) derived.note((*stack)[i]);
+    if (computes) computed.note((*stack)[i]);
     if (whole) whole_numbers.note((*stack)[i]);
     if (terms) scaled_differences.note((*stack)[i].toTensor(), std::move(*terms));
     if (factors) blends.note(std::move(*factors), (*stack)[i].toTensor());
@@ -850,11 +856,13 @@ Tensors promoted(const Reference& reference, const Tensors& inputs, at::ScalarTy
   if (within.of_differences != 0.0) blends = Blends(raised_inputs);
   for (const auto& input : raised_inputs) {
     derived.note(input);
+    computed.note(input);
     if (within.of_differences != 0.0 && is_mask(input)) whole_numbers.note(input);
   }
   const auto forget_all = c10::make_scope_exit([] {
     unmoved = Unmoved();
     derived = TensorSet();
+    computed = TensorSet();
     whole_numbers = WholeNumbers();
     scaled_differences = ScaledDifferences();
     blends = Blends();

@@ -24,7 +24,13 @@ Unmoved::Unmoved(const Tensors& moved, const Tensors& given) {
   }
 }
 
-std::optional<at::Tensor> Unmoved::find(const at::Tensor& tensor) const {
+std::optional<at::Tensor> Unmoved::find(const at::Tensor& tensor, const TensorSet& computed) const {
+  auto found = known(tensor);
+  if (!found && tensor.has_storage() && !computed.has(tensor)) return tensor;
+  return found;
+}
+
+std::optional<at::Tensor> Unmoved::known(const at::Tensor& tensor) const {
   if (!tensor.defined() || tensor.scalar_type() != at::kDouble || is_constant(tensor)) {
     return tensor;
   }
@@ -37,15 +43,16 @@ std::optional<at::Tensor> Unmoved::find(const at::Tensor& tensor) const {
   return std::nullopt;
 }
 
-std::optional<c10::IValue> Unmoved::find(const c10::IValue& value) const {
+std::optional<c10::IValue> Unmoved::find(const c10::IValue& value,
+                                         const TensorSet& computed) const {
   if (value.isTensor()) {
-    auto found = find(value.toTensor());
+    auto found = find(value.toTensor(), computed);
     return found ? std::optional<c10::IValue>(*std::move(found)) : std::nullopt;
   }
   if (!value.isTensorList()) return value;
   c10::List<at::Tensor> all;
   for (const at::Tensor& one : value.toTensorVector()) {
-    auto found = find(one);
+    auto found = find(one, computed);
     if (!found) return std::nullopt;
     all.push_back(*std::move(found));
   }
@@ -53,10 +60,11 @@ std::optional<c10::IValue> Unmoved::find(const c10::IValue& value) const {
 }
 
 std::optional<torch::jit::Stack> Unmoved::arguments(const c10::FunctionSchema& schema,
-                                                    const torch::jit::Stack& stack) const {
+                                                    const torch::jit::Stack& stack,
+                                                    const TensorSet& computed) const {
   torch::jit::Stack result;
   for (auto i = stack.size() - schema.arguments().size(); i < stack.size(); ++i) {
-    auto found = find(stack[i]);
+    auto found = find(stack[i], computed);
     if (!found) return std::nullopt;
     result.push_back(*std::move(found));
   }
@@ -66,7 +74,7 @@ std::optional<torch::jit::Stack> Unmoved::arguments(const c10::FunctionSchema& s
 void Unmoved::note(const torch::jit::Stack& stack, const torch::jit::Stack& unmoved) {
   for (std::size_t i = 0; i < unmoved.size(); ++i) {
     const auto& is = stack[stack.size() - unmoved.size() + i];
-    if (!is.isTensor() || find(is.toTensor())) continue;
+    if (!is.isTensor() || known(is.toTensor())) continue;
     const auto& tensor = is.toTensor();
     const auto& would_be = unmoved[i].toTensor();
     const bool alike = tensor.sizes() == would_be.sizes() &&
@@ -81,6 +89,15 @@ void Unmoved::forget(const at::Tensor& tensor) {
   std::erase_if(known_, [&](const auto& one) { return tensor.is_alias_of(one.first); });
 }
 
+bool makes_constants(std::string_view name, const c10::FunctionSchema& schema) {
+  if (name == "detach") return true;  // In place, too: the end of `torch.tensor`.
+  if (schema.is_mutable()) return false;
+  const auto& returned = schema.returns();
+  const bool views = !returned.empty() && returned[0].alias_info() != nullptr;
+  return views || is_one_of(name, {"empty", "zeros", "ones", "full", "scalar_tensor", "arange",
+                                   "to", "_to_copy", "clone", "contiguous", "stack", "cat"});
+}
+
 bool has_edges(std::string_view name, const c10::FunctionSchema& schema,
                const torch::jit::Stack& stack) {
   if (is_one_of(name,
@@ -88,7 +105,7 @@ bool has_edges(std::string_view name, const c10::FunctionSchema& schema,
                  "sign",         "sgn",       "heaviside", "gt",           "ge",   "lt",
                  "le",           "eq",        "ne",        "greater",      "less", "greater_equal",
                  "less_equal",   "not_equal", "bucketize", "searchsorted", "fmod", "remainder",
-                 "floor_divide", "argmax",    "argmin"})) {
+                 "floor_divide", "argmax",    "argmin",    "isin"})) {
     return true;
   }
   const auto* type =

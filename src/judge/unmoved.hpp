@@ -8,22 +8,24 @@
 #include <utility>
 #include <vector>
 
+#include "judge/tensor_set.hpp"
 #include "ouroboros/problem.hpp"
 
 namespace ouroboros::judge {
 
 /// While a reference runs on inputs that were moved: which of its numbers nobody computes, and what
 /// they would be had the inputs not moved. Those are the inputs, what is chosen from them, and that
-/// times a power of two.
+/// times a power of two; and a reference's own constants.
 class Unmoved {
  public:
   Unmoved() = default;
   Unmoved(const Tensors& moved, const Tensors& given);
 
   /// An operator's arguments, which end `stack`, as they would be; empty where something among them
-  /// was computed.
+  /// was computed, as all in `computed` was that is not known to be an input's.
   [[nodiscard]] std::optional<torch::jit::Stack> arguments(const c10::FunctionSchema& schema,
-                                                           const torch::jit::Stack& stack) const;
+                                                           const torch::jit::Stack& stack,
+                                                           const TensorSet& computed) const;
 
   /// The results of an operator, which end `stack`, and what they would be.
   void note(const torch::jit::Stack& stack, const torch::jit::Stack& unmoved);
@@ -32,8 +34,11 @@ class Unmoved {
   void forget(const at::Tensor& tensor);
 
  private:
-  [[nodiscard]] std::optional<at::Tensor> find(const at::Tensor& tensor) const;
-  [[nodiscard]] std::optional<c10::IValue> find(const c10::IValue& value) const;
+  [[nodiscard]] std::optional<at::Tensor> known(const at::Tensor& tensor) const;
+  [[nodiscard]] std::optional<at::Tensor> find(const at::Tensor& tensor,
+                                               const TensorSet& computed) const;
+  [[nodiscard]] std::optional<c10::IValue> find(const c10::IValue& value,
+                                                const TensorSet& computed) const;
 
   std::vector<std::pair<at::Tensor, at::Tensor>> known_;  ///< As they are; as they would be.
 };
@@ -42,6 +47,9 @@ class Unmoved {
 /// place, casting to integers.
 [[nodiscard]] bool has_edges(std::string_view name, const c10::FunctionSchema& schema,
                              const torch::jit::Stack& stack);
+
+/// Whether an operator computes nothing: it makes numbers that it is told, or moves them about.
+[[nodiscard]] bool makes_constants(std::string_view name, const c10::FunctionSchema& schema);
 
 /// Whether every real number that an operator returns is one of its arguments', or that times a
 /// power of two.

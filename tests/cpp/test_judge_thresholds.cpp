@@ -5,6 +5,7 @@
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/minimum.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/threshold.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
@@ -107,6 +108,27 @@ TEST_CASE("what is asked of numbers without their sign, or twice as large, is as
   CHECK(refused_by(short_problem(outliers), DType::float32,
                    {outliers, by_hand(false, false), by_hand(true, false), by_hand(false, true)}) ==
         (Counts{0, 0, seeds, seeds}));
+}
+
+TEST_CASE("a constant may be a tensor of the reference's own", "[judge]") {
+  const auto counted = [](const Tensors& in) {
+    const auto levels = at::tensor({0.75, 300.0}, in[0].options());
+    return Tensors{in[0].unsqueeze(-1).ge(levels).sum(-1) * in[0]};
+  };
+  const auto by_hand = [](bool at_level) {
+    return [at_level](const Tensors& in) {
+      const auto above = at_level ? in[0].ge(0.75) : in[0].gt(0.75);
+      return Tensors{(above.to(at::kInt) + in[0].ge(300.0).to(at::kInt)) * in[0]};
+    };
+  };
+  CHECK(refused_by(short_problem(counted), DType::float32,
+                   {counted, by_hand(true), by_hand(false)}) == (Counts{0, 0, seeds}));
+  const auto missing = [](const Tensors& in) {
+    return Tensors{at::where(in[0].eq(at::tensor(-999.0, in[0].options())), 0.0, in[0])};
+  };
+  CHECK(refused_by(short_problem(missing), DType::float32, {missing, [](const Tensors& in) {
+                                                              return Tensors{in[0].clone()};
+                                                            }}) == (Counts{0, seeds}));
 }
 
 TEST_CASE("numbers that were written to are no longer an input's", "[judge]") {

@@ -140,8 +140,8 @@ std::optional<at::Tensor> transform_by_loops(std::string_view name,
   const Given given(schema, stack, order);
   const auto x = given.tensor("self");
   auto parts = parts_of(x);
-  if (!parts) return std::nullopt;
-  auto dims = given.dims(x);
+  auto dims = given.extents("dim");
+  if (!parts || dims.empty()) return std::nullopt;
   const auto last = dims.back();
   const bool forward = name == "_fft_r2c" || given.flag("forward");
   double numbers = 1.0;

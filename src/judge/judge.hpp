@@ -100,8 +100,8 @@ struct Case {
   Tensors reference;  ///< The reference's outputs in the case's dtype, contiguous.
   Tensors oracle;     ///< The true values in float64 (integers: in int64).
   /// Allowed absolute error of each element, float64, shaped as the outputs. Infinite where nobody
-  /// can be held to a number: the reference leaves the range of its dtype, or has a number where
-  /// there is no true value.
+  /// can be held to a number: the reference leaves the range of its dtype, or a plain loop for it
+  /// does on its way, or it has a number where there is no true value.
   Tensors allowed;
   std::int64_t lost = 0;     ///< Elements where the reference leaves its range.
   std::vector<Ranks> ranks;  ///< Of each output, where equal numbers may come in any order.

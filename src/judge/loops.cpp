@@ -66,67 +66,46 @@ Rows rows_of(const at::Tensor& terms, const Extents& dims) {
 /// would lose per cents.
 constexpr std::int64_t longest_loop = 65536;
 
-template <typename T>
-void add_rows(const T* terms, T* sums, std::int64_t rows, std::int64_t count, Walk walk) {
+/// Of each row what its numbers come to, joined one after the other, from `none` on.
+template <typename T, typename Joined>
+void join_rows(const T* terms, T* results, std::int64_t rows, std::int64_t count, Walk walk, T none,
+               Joined joined) {
   for (std::int64_t row = 0; row < rows; ++row, terms += count) {
-    T sum = 0;
+    T result = none;
     for (std::int64_t i = 0, at = walk.first; i < count;) {
-      T part = 0;
+      T part = none;
       for (const auto end = std::min(i + longest_loop, count); i < end; ++i) {
-        part += terms[at];
+        part = joined(part, terms[at]);
         at += walk.step;
         if (at >= count) at -= count;
       }
-      sum += part;
+      result = joined(result, part);
     }
-    sums[row] = sum;
+    results[row] = result;
   }
 }
 
-/// The sums of `x` over `dims`, which stay, with an extent of one.
+/// The numbers of `x` joined along `dims`, which stay, with an extent of one.
+template <typename Joined>
+at::Tensor plainly_joined(const at::Tensor& x, const Extents& dims, int order, int none,
+                          Joined joined) {
+  const auto rows = rows_of(x, dims);
+  auto out = at::empty(rows.kept, x.options());
+  const auto count = count_of(x, dims);
+  const auto join = [&]<typename T>(T start) {
+    join_rows(rows.terms.const_data_ptr<T>(), out.mutable_data_ptr<T>(), out.numel(), count,
+              walk_of(order, count), start, joined);
+  };
+  x.scalar_type() == at::kFloat ? join(static_cast<float>(none)) : join(static_cast<double>(none));
+  return out;
+}
+
 at::Tensor plain_sums(const at::Tensor& x, const Extents& dims, int order) {
-  const auto rows = rows_of(x, dims);
-  auto out = at::empty(rows.kept, x.options());
-  const auto count = count_of(x, dims);
-  const auto walk = walk_of(order, count);
-  if (x.scalar_type() == at::kFloat) {
-    add_rows(rows.terms.const_data_ptr<float>(), out.mutable_data_ptr<float>(), out.numel(), count,
-             walk);
-  } else {
-    add_rows(rows.terms.const_data_ptr<double>(), out.mutable_data_ptr<double>(), out.numel(),
-             count, walk);
-  }
-  return out;
+  return plainly_joined(x, dims, order, 0, std::plus<>());
 }
 
-template <typename T>
-void multiply_rows(const T* factors, T* products, std::int64_t rows, std::int64_t count,
-                   Walk walk) {
-  for (std::int64_t row = 0; row < rows; ++row, factors += count) {
-    T product = 1;
-    for (std::int64_t i = 0, at = walk.first; i < count; ++i) {
-      product *= factors[at];
-      at += walk.step;
-      if (at >= count) at -= count;
-    }
-    products[row] = product;
-  }
-}
-
-/// The products of the numbers of `x` along `dims`, which stay, with an extent of one.
 at::Tensor plain_products(const at::Tensor& x, const Extents& dims, int order) {
-  const auto rows = rows_of(x, dims);
-  auto out = at::empty(rows.kept, x.options());
-  const auto count = count_of(x, dims);
-  const auto walk = walk_of(order, count);
-  if (x.scalar_type() == at::kFloat) {
-    multiply_rows(rows.terms.const_data_ptr<float>(), out.mutable_data_ptr<float>(), out.numel(),
-                  count, walk);
-  } else {
-    multiply_rows(rows.terms.const_data_ptr<double>(), out.mutable_data_ptr<double>(), out.numel(),
-                  count, walk);
-  }
-  return out;
+  return plainly_joined(x, dims, order, 1, std::multiplies<>());
 }
 
 /// A factor from 1/2 to 1 for each row, by which its terms may be multiplied before they are added

@@ -40,9 +40,11 @@ std::string position(const at::Tensor& tensor, std::int64_t element) {
   return "[" + text + "]";
 }
 
-/// Value of one element, whatever its type and wherever it is.
+/// Value of one element, whatever its type and wherever it is. Of a bool its byte, which may be
+/// none.
 double value_at(const at::Tensor& tensor, std::int64_t element) {
-  return tensor.view(-1).select(0, element).to(at::kDouble).item().toDouble();
+  const auto numbers = tensor.scalar_type() == at::kBool ? tensor.view(at::kByte) : tensor;
+  return numbers.view(-1).select(0, element).to(at::kDouble).item().toDouble();
 }
 
 std::string describe(const std::string& name, const at::Tensor& got, const at::Tensor& truth,

@@ -47,22 +47,20 @@ std::vector<double> constants(const c10::IValue* value, const at::Tensor& compar
   return {first, first + numbers.numel()};
 }
 
-/// Calls `note` with the place of the real input that a tensor has its numbers from, just as they
-/// were given.
-template <typename Note>
-void note_input(const at::Tensor& tensor, const MarkNotes& notes, Note&& note) {
-  for (std::size_t i = 0; i < notes.inputs.size(); ++i) {
-    if (notes.problem.inputs[i].values == Values::real && notes.inputs[i].is_alias_of(tensor)) {
-      note(i);
-    }
-  }
-}
-
 /// Whether an operator does with this number what is done with a mask: 1 - m, m - 1, -10000 m.
 bool masks(std::string_view name, std::optional<double> number) {
   if (!number) return false;
   return is_one_of(name, {"rsub", "sub"}) ? *number == 1.0
                                           : name == "mul" && std::abs(*number) >= least_of_masks;
+}
+
+/// Just as it was given.
+void note_masks(const at::Tensor& tensor, MarkNotes& notes) {
+  for (std::size_t i = 0; i < notes.inputs.size(); ++i) {
+    if (notes.problem.inputs[i].values == Values::real && notes.inputs[i].is_alias_of(tensor)) {
+      notes.masks.insert(i);
+    }
+  }
 }
 
 /// Bools, lengths and what is declared a mask say beside a softmax what it is to leave out, which
@@ -222,14 +220,14 @@ std::vector<RealMark> real_marks_of(const MarkNotes& notes) {
 /// Whoever asks that of what was given expects to be given it. Asked of what was computed, as of an
 /// attention in which all is masked, it says nothing of inputs.
 void note_what_is_no_number(std::string_view name, const at::Tensor& tensor, MarkNotes& notes) {
+  const auto origin = notes.rescaled.of(tensor);
+  if (!origin || !origin->alone) return;
   const bool both = is_one_of(name, {"nan_to_num", "isfinite"});
   const bool nan =
       both || is_one_of(name, {"isnan", "nansum", "nanmean", "nanmedian", "nanquantile"});
   const bool inf = both || is_one_of(name, {"isinf", "isposinf", "isneginf"});
-  note_input(tensor, notes, [&](std::size_t) {
-    notes.nan = notes.nan || nan;
-    notes.inf = notes.inf || inf;
-  });
+  notes.nan = notes.nan || nan;
+  notes.inf = notes.inf || inf;
 }
 
 }  // namespace
@@ -254,7 +252,7 @@ void note_marks(std::string_view name, const c10::FunctionSchema& schema,
     if (is_whole(tensor)) return note(of, tensor);
     for (const double one : constants(given(of), tensor, computed)) {
       note_real(tensor, one, RealMark::Role::sentinel, notes);
-      if (std::isinf(one)) note_input(tensor, notes, [&](std::size_t) { notes.inf = true; });
+      if (std::isinf(one)) note_what_is_no_number("isinf", tensor, notes);
     }
   };
   notes.exponentials =
@@ -286,9 +284,7 @@ void note_marks(std::string_view name, const c10::FunctionSchema& schema,
     // Nothing else differs from itself.
     if (tells_equal(name) && other.is_same(tensor)) note_what_is_no_number("isnan", tensor, notes);
     note_order(name, schema, stack, computed, notes);
-    if (masks(name, number("other"))) {
-      note_input(tensor, notes, [&](std::size_t i) { notes.masks.insert(i); });
-    }
+    if (masks(name, number("other"))) note_masks(tensor, notes);
     return;
   }
   if (!is_whole(tensor)) return;

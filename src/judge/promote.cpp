@@ -11,6 +11,7 @@
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/linspace.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/maximum.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/where.h>
@@ -31,6 +32,7 @@
 #include "judge/backward.hpp"
 #include "judge/blends.hpp"
 #include "judge/complements.hpp"
+#include "judge/dot_products.hpp"
 #include "judge/judge.hpp"
 #include "judge/loops.hpp"
 #include "judge/marks.hpp"
@@ -69,6 +71,7 @@ thread_local TensorSet computed;  ///< All but constants of the reference's own:
 thread_local WholeNumbers whole_numbers;
 thread_local ScaledDifferences scaled_differences;
 thread_local Blends blends;
+thread_local DotProducts dot_products;
 thread_local Addends addends;
 
 std::optional<at::ScalarType> raised(at::ScalarType type) noexcept {
@@ -136,8 +139,17 @@ at::Tensor of_few_bits(const at::Tensor& tensor, int bits) {
   return at::where(at::isfinite(split), rounded, tensor);
 }
 
-at::Tensor as_factor(const at::Tensor& tensor) {
-  if (!tensor.defined() || !tensor.is_floating_point()) return tensor;
+/// `other`, which autograd takes for `tensor`.
+at::Tensor in_place_of(const at::Tensor& tensor, const at::Tensor& other) {
+  if (!at::GradMode::is_enabled() || !tensor.requires_grad()) return other;
+  const auto result = tensor.clone();
+  const at::NoGradGuard no_grad;
+  result.variable_data().copy_(other);
+  return result;
+}
+
+at::Tensor other_factor(const at::Tensor& tensor) {
+  const at::NoGradGuard no_grad;
   const auto rounded = [](const at::Tensor& wide) {
     return wide.to(*inside.factors).to(wide.scalar_type());
   };
@@ -147,6 +159,21 @@ at::Tensor as_factor(const at::Tensor& tensor) {
   const auto key = random::key(inside.seed, moves_made++);
   const auto other = rounded(moved({tensor.contiguous()}, half, Moves::by_place, key).front());
   return at::where(nearest.eq(tensor), nearest, other.to(tensor.scalar_type()));
+}
+
+/// What is taken from each row others make of a result that was rounded likewise.
+void move_sums(const at::Tensor& result, const DotProducts::Sums& sums) {
+  const at::NoGradGuard no_grad;
+  const auto half = 0.5 * format_of(*dtype_of(*inside.factors)).epsilon;
+  const auto key = random::key(inside.seed, moves_made++);
+  const auto ones = at::ones_like(sums.size);
+  const auto moves = moved({ones}, half, Moves::by_place, key).front().sub_(1.0);
+  result.variable_data().add_(moves.mul_(sums.size).mul(sums.share));
+}
+
+at::Tensor as_factor(const at::Tensor& tensor) {
+  if (!tensor.defined() || !tensor.is_floating_point()) return tensor;
+  return in_place_of(tensor, other_factor(tensor));
 }
 
 /// Whether the operator adds numbers up, which everyone does in an order of their own.
@@ -164,8 +191,9 @@ bool adds(std::string_view name) {
 at::Tensor as_term(const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.scalar_type() != at::kDouble) return tensor;
   const auto key = random::key(inside.seed, moves_made++);
-  const auto other = moved({tensor.contiguous()}, inside.terms, Moves::by_place, key).front();
-  return at::where(tensor.eq(tensor.round()), tensor, other);
+  const auto other =
+      moved({tensor.detach().contiguous()}, inside.terms, Moves::by_place, key).front();
+  return in_place_of(tensor, at::where(tensor.eq(tensor.round()), tensor.detach(), other));
 }
 
 /// Whole numbers too large for float32 to add up exactly, moved as real inputs are.
@@ -176,8 +204,8 @@ at::Tensor as_large_whole(const at::Tensor& tensor) {
   if (!large.any().item().toBool()) return tensor;
   const auto key = random::key(inside.seed, moves_made++);
   const auto other =
-      moved({tensor.contiguous()}, inside.large_wholes, Moves::by_place, key).front();
-  return at::where(large, other, tensor);
+      moved({tensor.detach().contiguous()}, inside.large_wholes, Moves::by_place, key).front();
+  return in_place_of(tensor, at::where(large, other, tensor.detach()));
 }
 
 template <typename Change>
@@ -752,17 +780,23 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   const bool whole = follows && whole_numbers.come_of(name, given, derived);
   auto terms = whole ? scaled_differences.terms_of(name, given) : std::nullopt;
   auto factors = follows ? Blends::meet(name, given) : std::nullopt;
+  auto multiplied = follows || inside.factors ? DotProducts::meet(name, given) : std::nullopt;
+  const auto sums = inside.factors ? dot_products.sums(name, schema, *stack) : std::nullopt;
   if (!size && follows && !whole) {
     size = blends.size_of(name, given, derived);
     if (!size) size = scaled_differences.size_of(name, given, derived);
     if (!size) size = size_of_difference(name, schema, *stack);
+    if (const auto of_products = dot_products.size_of(name, schema, *stack)) {
+      size = size ? at::maximum(*size, *of_products) : *of_products;
+    }
     if (!size) size = size_of_difference_backward(name, schema, *stack);
     if (size) size->mul_(inside.of_differences);
   }
   auto quantised = inside.loops != nullptr ? addends.of_result(name, op, *stack) : Addends::Known();
   const auto rescaled =
-      inside.marks != nullptr ? inside.marks->rescaled.meet(name, given) : std::nullopt;
-  const bool remembers = follows || inside.loops != nullptr || inside.marks != nullptr;
+      inside.marks != nullptr ? inside.marks->rescaled.meet(name, schema, *stack) : std::nullopt;
+  const bool remembers =
+      follows || inside.factors || inside.loops != nullptr || inside.marks != nullptr;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!written(arguments[i]) || !given[i].isTensor()) continue;
     if (computes) computed.note(given[i]);
@@ -772,6 +806,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     whole_numbers.forget(given[i].toTensor());
     scaled_differences.forget(given[i].toTensor());
     blends.forget(given[i].toTensor());
+    dot_products.forget(given[i].toTensor());
   }
   const auto shift = inside.step != 0.0 ? size_of_shift(name, schema, *stack) : std::nullopt;
   const bool probabilities = inside.probabilities && is_one_of(name, {"softmax", "log_softmax"});
@@ -803,10 +838,11 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     if (whole) whole_numbers.note((*stack)[i]);
     if (terms) scaled_differences.note((*stack)[i].toTensor(), std::move(*terms));
     if (factors) blends.note(std::move(*factors), (*stack)[i].toTensor());
+    if (multiplied) dot_products.note(std::move(*multiplied), (*stack)[i].toTensor());
     addends.note((*stack)[i], std::move(quantised));
     if (inside.marks != nullptr) inside.marks->scores.note((*stack)[i], becomes);
     if (of_integers) inside.marks->exact.note((*stack)[i]);
-    if (rescaled) inside.marks->rescaled.note((*stack)[i].toTensor(), *rescaled);
+    if (rescaled) inside.marks->rescaled.note((*stack)[i], *rescaled);
     if (inside.results != nullptr) note_elements((*stack)[i]);
   }
   if (ordered.defined() && ordered.dim() > 0 && dim >= 0 && returned > 0) {
@@ -821,6 +857,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
       return of_few_bits(product, inside.bits_of_products);
     });
   }
+  if (sums) move_sums(stack->back().toTensor(), *sums);
   if (size && returned > 0) {
     const auto& first_result = (*stack)[stack->size() - returned];
     if (first_result.isTensor()) move_result(first_result.toTensor(), *size);
@@ -866,6 +903,7 @@ Tensors promoted(const Reference& reference, const Tensors& inputs, at::ScalarTy
     whole_numbers = WholeNumbers();
     scaled_differences = ScaledDifferences();
     blends = Blends();
+    dot_products = DotProducts();
     addends = Addends();
   });
   // Autocasting would lower what was raised.

@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+#include <c10/util/accumulate.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,18 +21,21 @@ class RecentTensors {
     std::erase_if(kept_, [](const Kept& one) { return one.memory.expired(); });
     if (kept_.size() == most) kept_.erase(kept_.begin());
     kept_.push_back({tensor.storage().getWeakStorageImpl(), tensor.storage_offset(),
-                     tensor.sizes().vec(), tensor.strides().vec(), std::move(known)});
+                     tensor.sizes().vec(), tensor.strides().vec(), tensor.is_contiguous(),
+                     std::move(known)});
   }
 
   /// Null where nothing is known.
   [[nodiscard]] const Known* find(const c10::IValue& value) const {
-    if (!value.isTensor() || !value.toTensor().defined() || !value.toTensor().has_storage()) {
-      return nullptr;
-    }
-    const auto& tensor = value.toTensor();
-    const auto found =
-        std::ranges::find_if(kept_, [&](const Kept& one) { return one.views_as(tensor); });
-    return found == kept_.end() ? nullptr : &found->known;
+    return find_if(value,
+                   [](const Kept& one, const at::Tensor& tensor) { return one.views_as(tensor); });
+  }
+
+  /// The same of a tensor in another shape.
+  [[nodiscard]] const Known* find_reshaped(const c10::IValue& value) const {
+    return find_if(value, [](const Kept& one, const at::Tensor& tensor) {
+      return one.views_as(tensor) || one.reshapes_to(tensor);
+    });
   }
 
   /// Something is about to write to the tensor.
@@ -49,6 +53,7 @@ class RecentTensors {
     std::int64_t offset;
     std::vector<std::int64_t> shape;
     std::vector<std::int64_t> strides;
+    bool contiguous;
     Known known;
 
     [[nodiscard]] bool is_of(const at::Tensor& tensor) const {
@@ -59,7 +64,23 @@ class RecentTensors {
       return is_of(tensor) && tensor.storage_offset() == offset && tensor.sizes() == shape &&
              tensor.strides() == strides;
     }
+
+    [[nodiscard]] bool reshapes_to(const at::Tensor& tensor) const {
+      return contiguous && is_of(tensor) && tensor.storage_offset() == offset &&
+             tensor.is_contiguous() && tensor.numel() == c10::multiply_integers(shape);
+    }
   };
+
+  template <typename Holds>
+  [[nodiscard]] const Known* find_if(const c10::IValue& value, Holds holds) const {
+    if (!value.isTensor() || !value.toTensor().defined() || !value.toTensor().has_storage()) {
+      return nullptr;
+    }
+    const auto& tensor = value.toTensor();
+    const auto found =
+        std::ranges::find_if(kept_, [&](const Kept& one) { return holds(one, tensor); });
+    return found == kept_.end() ? nullptr : &found->known;
+  }
 
   std::vector<Kept> kept_;
 };

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "judge/arguments.hpp"
+#include "judge/unmoved.hpp"
 
 namespace ouroboros::judge {
 namespace {
@@ -10,6 +11,25 @@ namespace {
 bool is_power_of_two(double number) {
   int exponent = 0;
   return std::isfinite(number) && std::fabs(std::frexp(number, &exponent)) == 0.5;
+}
+
+/// Those of inputs are known by their memory.
+bool is_view(const c10::FunctionSchema& schema) {
+  const auto& returned = schema.returns();
+  return !schema.is_mutable() && !returned.empty() && returned[0].alias_info() != nullptr;
+}
+
+/// Whether an operator, which may copy them, returns numbers that it is given, but for their sign.
+bool passes_numbers_on(std::string_view name, const c10::FunctionSchema& schema,
+                       const torch::jit::Stack& stack) {
+  return !schema.is_mutable() &&
+         (is_choice(name, schema, stack) || is_one_of(name, {"to", "_to_copy", "type_as"}));
+}
+
+bool mixes(std::string_view name) {
+  return is_one_of(name, {"relu", "relu6", "hardtanh", "clamp", "clamp_max", "clamp_min", "clip",
+                          "maximum", "minimum", "fmax", "fmin", "where", "hardshrink", "threshold",
+                          "masked_fill", "masked_scatter", "index_fill"});
 }
 
 }  // namespace
@@ -24,7 +44,8 @@ std::vector<double> Rescaled::Origin::sources(double value) const {
 std::optional<Rescaled::Origin> Rescaled::of(const at::Tensor& tensor) const {
   if (const auto* known = known_.find(tensor)) return *known;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    if (problem_.inputs[i].values == Values::real && inputs_[i].is_alias_of(tensor)) {
+    if (problem_.inputs[i].values == Values::real && tensor.scalar_type() != at::kBool &&
+        inputs_[i].is_alias_of(tensor)) {
       return Origin{.input = i};
     }
   }
@@ -32,28 +53,42 @@ std::optional<Rescaled::Origin> Rescaled::of(const at::Tensor& tensor) const {
 }
 
 std::optional<Rescaled::Origin> Rescaled::meet(std::string_view name,
-                                               std::span<const c10::IValue> arguments) const {
-  if (arguments.empty() || !arguments[0].isTensor() || !arguments[0].toTensor().defined()) {
-    return std::nullopt;
-  }
-  auto origin = of(arguments[0].toTensor());
-  if (!origin || is_one_of(name, {"to", "_to_copy", "type_as", "clone", "contiguous"})) {
+                                               const c10::FunctionSchema& schema,
+                                               const torch::jit::Stack& stack) const {
+  const auto arguments = std::span(stack).last(schema.arguments().size());
+  if (is_one_of(name, {"mul", "div"})) {
+    const auto number = arguments.size() == 2 ? constant(arguments[1]) : std::nullopt;
+    auto origin = number && is_power_of_two(*number) ? of_first(arguments.first(1)) : std::nullopt;
+    if (origin) origin->factor *= name == "mul" ? *number : 1.0 / *number;
     return origin;
   }
+  if (!passes_numbers_on(name, schema, stack)) {
+    const auto* known = is_view(schema) ? known_.find(arguments[0]) : nullptr;
+    return known == nullptr ? std::nullopt : std::optional(*known);
+  }
+  auto origin = of_first(arguments);
+  if (!origin) return std::nullopt;
   if (is_one_of(name, {"abs", "absolute"})) {
     origin->magnitude = true;
     origin->factor = std::fabs(origin->factor);
-    return origin;
-  }
-  if (is_one_of(name, {"neg", "negative"})) {
+  } else if (is_one_of(name, {"neg", "negative"})) {
     origin->factor = -origin->factor;
-    return origin;
   }
-  if (!is_one_of(name, {"mul", "div"}) || arguments.size() != 2) return std::nullopt;
-  const auto number = constant(arguments[1]);
-  if (!number || !is_power_of_two(*number)) return std::nullopt;
-  origin->factor *= name == "mul" ? *number : 1.0 / *number;
+  origin->alone = origin->alone && !mixes(name);
   return origin;
+}
+
+std::optional<Rescaled::Origin> Rescaled::of_first(std::span<const c10::IValue> values) const {
+  for (const auto& value : values) {
+    if (value.isTensor() && value.toTensor().defined()) {
+      if (auto found = of(value.toTensor())) return found;
+    } else if (value.isTensorList()) {
+      for (const at::Tensor& one : value.toTensorVector()) {
+        if (auto found = of(one)) return found;
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace ouroboros::judge

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <ATen/core/ivalue.h>
+#include <ATen/core/function_schema.h>
+#include <ATen/core/stack.h>
 
 #include <cstddef>
 #include <optional>
@@ -14,9 +15,9 @@
 
 namespace ouroboros::judge {
 
-/// Which tensors have the numbers of a real input, but for their sign or a power of two, while a
-/// reference runs: `x.abs()`, `-2 * x`. Nothing is rounded on the way, so that what is asked of
-/// them is asked of the input.
+/// Which tensors have numbers of a real input, but for their sign or a power of two, while a
+/// reference runs: `x.abs()`, `-2 * x`, `x.roll(1)`, `x.amax(-1)`. Nothing is rounded on the way,
+/// so that what is asked of them is asked of the input.
 class Rescaled {
  public:
   Rescaled(const Problem& problem, const Tensors& inputs) : problem_(problem), inputs_(inputs) {}
@@ -26,6 +27,7 @@ class Rescaled {
     std::size_t input = 0;   ///< Its place among the problem's.
     double factor = 1.0;     ///< A power of two, of either sign.
     bool magnitude = false;  ///< Before the factor they lost their sign.
+    bool alone = true;       ///< No other numbers are among them, as a mask or a limit puts there.
 
     /// Those of the input's numbers that become `value`.
     [[nodiscard]] std::vector<double> sources(double value) const;
@@ -34,16 +36,24 @@ class Rescaled {
   /// Of an input that may be several ones the first.
   [[nodiscard]] std::optional<Origin> of(const at::Tensor& tensor) const;
 
-  /// Of an operator's result, by its arguments.
-  [[nodiscard]] std::optional<Origin> meet(std::string_view name,
-                                           std::span<const c10::IValue> arguments) const;
+  /// Of the result of an operator whose arguments end `stack`. Of what is chosen from several
+  /// inputs the first.
+  [[nodiscard]] std::optional<Origin> meet(std::string_view name, const c10::FunctionSchema& schema,
+                                           const torch::jit::Stack& stack) const;
 
-  void note(const at::Tensor& result, Origin origin) { known_.note(result, origin); }
+  /// Places, as `max` returns them too, are no such numbers.
+  void note(const c10::IValue& result, Origin origin) {
+    if (result.isTensor() && result.toTensor().is_floating_point()) {
+      known_.note(result.toTensor(), origin);
+    }
+  }
 
   /// Something is about to write to the tensor.
   void forget(const at::Tensor& tensor) { known_.forget(tensor); }
 
  private:
+  [[nodiscard]] std::optional<Origin> of_first(std::span<const c10::IValue> values) const;
+
   const Problem& problem_;
   const Tensors& inputs_;
   RecentTensors<Origin> known_;

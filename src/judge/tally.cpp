@@ -133,24 +133,26 @@ Tally tally_chunk(const at::Tensor& got, const at::Tensor& made, const at::Tenso
 
 }  // namespace
 
-Tally tally_errors(const at::Tensor& got, const at::Tensor& made, const at::Tensor& truth,
+Tally tally_errors(const at::Tensor& output, const at::Tensor& made, const at::Tensor& truth,
                    const at::Tensor& allowed) {
-  if (!got.is_cpu()) return tally_by_operators(got, made, truth, allowed);
-  return with_type(*dtype_of(got.scalar_type()), [&]<typename T>(T*) {
-    const auto* values = static_cast<const T*>(got.const_data_ptr());
+  if (!output.is_cpu()) return tally_by_operators(output, made, truth, allowed);
+  return with_type(*dtype_of(output.scalar_type()), [&]<typename T>(T*) {
+    const auto* values = static_cast<const T*>(output.const_data_ptr());
     if constexpr (std::is_integral_v<T>) {
       return tally_whole(values, truth.const_data_ptr<std::int64_t>(),
-                         allowed.const_data_ptr<double>(), got.numel());
+                         allowed.const_data_ptr<double>(), output.numel());
     } else {
       return tally_real(values, static_cast<const T*>(made.const_data_ptr()),
                         truth.const_data_ptr<double>(), allowed.const_data_ptr<double>(),
-                        got.numel());
+                        output.numel());
     }
   });
 }
 
-Tally tally_by_operators(const at::Tensor& got, const at::Tensor& made, const at::Tensor& truth,
+Tally tally_by_operators(const at::Tensor& output, const at::Tensor& made, const at::Tensor& truth,
                          const at::Tensor& allowed) {
+  // Bytes that are no bool are ones to whoever casts them.
+  const auto got = output.scalar_type() == at::kBool ? output.view(at::kByte) : output;
   Tally all;
   for (std::int64_t first = 0; first < got.numel(); first += elements_at_once) {
     const auto some = tally_chunk(got, made, truth, allowed, first,

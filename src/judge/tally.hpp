@@ -15,13 +15,13 @@ struct Tally {
   double reference_error = 0.0;
 };
 
-/// Compares `got` with `truth`, which is float64 or int64, and notes what the reference `made`.
+/// Compares `output` with `truth`, which is float64 or int64, and notes what the reference `made`.
 /// All are contiguous and of one shape, and on one device, where the work is done.
-[[nodiscard]] Tally tally_errors(const at::Tensor& got, const at::Tensor& made,
+[[nodiscard]] Tally tally_errors(const at::Tensor& output, const at::Tensor& made,
                                  const at::Tensor& truth, const at::Tensor& allowed);
 
 /// The same by LibTorch's operators, which is what tensors on another device need.
-[[nodiscard]] Tally tally_by_operators(const at::Tensor& got, const at::Tensor& made,
+[[nodiscard]] Tally tally_by_operators(const at::Tensor& output, const at::Tensor& made,
                                        const at::Tensor& truth, const at::Tensor& allowed);
 
 }  // namespace ouroboros::judge

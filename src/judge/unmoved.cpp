@@ -116,10 +116,20 @@ bool has_edges(std::string_view name, const c10::FunctionSchema& schema,
 
 bool is_choice(std::string_view name, const c10::FunctionSchema& schema,
                const torch::jit::Stack& stack) {
-  const auto* by = is_one_of(name, {"mul", "div"}) ? argument("other", schema, stack) : nullptr;
-  return (by != nullptr && is_power_of_two(*by)) ||
-         is_one_of(name, {"abs", "neg", "relu", "clamp", "clamp_max", "clamp_min", "maximum",
-                          "minimum", "where", "masked_fill", "hardshrink", "threshold"}) ||
+  if (is_one_of(name, {"mul", "div"})) {
+    const auto* by = argument("other", schema, stack);
+    return by != nullptr && is_power_of_two(*by);
+  }
+  if (is_one_of(name, {"scatter", "index_put"})) {
+    const auto* accumulate = argument("accumulate", schema, stack);
+    return argument("reduce", schema, stack) == nullptr &&
+           (accumulate == nullptr || !accumulate->toBool());
+  }
+  return is_one_of(name, {"abs",       "absolute",   "neg",       "negative",    "relu",
+                          "relu6",     "hardtanh",   "clamp",     "clamp_max",   "clamp_min",
+                          "clip",      "maximum",    "minimum",   "fmax",        "fmin",
+                          "where",     "hardshrink", "threshold", "masked_fill", "masked_scatter",
+                          "index_fill"}) ||
          is_one_of(name, {"amax",
                           "amin",
                           "max",
@@ -143,10 +153,42 @@ bool is_choice(std::string_view name, const c10::FunctionSchema& schema,
                           "adaptive_max_pool2d",
                           "adaptive_max_pool3d"}) ||
          is_one_of(name, {"index", "index_select", "gather", "take", "masked_select",
-                          "take_along_dim"}) ||
-         is_one_of(name, {"cat", "concat", "stack", "clone", "contiguous", "reshape", "flatten",
-                          "flip", "roll", "tile", "repeat", "repeat_interleave", "tril", "triu",
-                          "constant_pad_nd"});
+                          "take_along_dim", "embedding"}) ||
+         is_one_of(name, {"cat",
+                          "concat",
+                          "concatenate",
+                          "stack",
+                          "hstack",
+                          "vstack",
+                          "dstack",
+                          "column_stack",
+                          "clone",
+                          "contiguous",
+                          "reshape",
+                          "flatten",
+                          "flip",
+                          "fliplr",
+                          "flipud",
+                          "rot90",
+                          "roll",
+                          "tile",
+                          "repeat",
+                          "repeat_interleave",
+                          "tril",
+                          "triu",
+                          "diag",
+                          "diag_embed",
+                          "block_diag",
+                          "pad",
+                          "constant_pad_nd",
+                          "im2col",
+                          "pixel_shuffle",
+                          "pixel_unshuffle",
+                          "channel_shuffle",
+                          "index_copy",
+                          "select_scatter",
+                          "slice_scatter",
+                          "diagonal_scatter"});
 }
 
 }  // namespace ouroboros::judge

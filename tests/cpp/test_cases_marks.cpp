@@ -1,5 +1,7 @@
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/amax.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/einsum.h>
@@ -14,9 +16,11 @@
 #include <ATen/ops/isnan.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/max.h>
 #include <ATen/ops/minimum.h>
 #include <ATen/ops/nan_to_num.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/pad.h>
 #include <ATen/ops/rsub.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/sigmoid.h>
@@ -180,6 +184,28 @@ TEST_CASE("real numbers that inputs are ordered by are thresholds, or limits", "
         }).empty());
 }
 
+TEST_CASE("what is chosen from an input is asked what the input is asked", "[judge]") {
+  using enum judge::RealMark::Role;
+  using Found = std::vector<judge::RealMark>;
+  const auto found = real_marks([](const Tensors& in) {
+    const auto before = at::pad(in[1].roll({1}, {-1}), {1, 0}).narrow(1, 1, 1).eq(-999);
+    const auto twice = at::cat({in[0], in[0]}, 1).narrow(1, 0, in[0].size(1));
+    const auto tallest = in[1].abs().amax({-1}, true).gt(300);
+    return Tensors{at::where(before, twice.lt(0.5), tallest)};
+  });
+  CHECK(
+      (found == Found{{0, 0.5, threshold}, {1, -999}, {1, -300, threshold}, {1, 300, threshold}}));
+  // Of equal numbers no matter which, and of what is cast the one that was given.
+  CHECK((real_marks([](const Tensors& in) {
+           return Tensors{at::where(std::get<0>(in[0].max(-1, true)).eq(7), in[0], in[1])};
+         }) == Found{{0, 7}}));
+  // Places are none, nor is what was added up.
+  CHECK(real_marks([](const Tensors& in) {
+          const auto place = std::get<1>(in[0].max(-1, true)).to(at::kFloat).gt(3.5);
+          return Tensors{at::where(place, in[0], in[1].sum(-1, true).gt(2.5))};
+        }).empty());
+}
+
 TEST_CASE("constants may be tensors of a reference's own", "[judge]") {
   using enum judge::RealMark::Role;
   using Found = std::vector<judge::RealMark>;
@@ -296,6 +322,14 @@ TEST_CASE("who asks for NaN or infinities in an input is given some", "[judge]")
         }) == std::pair(false, true));
   CHECK(asked([](const Tensors& in) { return Tensors{at::nan_to_num(in[0]) + in[1]}; }) ==
         std::pair(true, true));
+  CHECK(asked([](const Tensors& in) {
+          const auto next = at::pad(in[1], {0, 1}).narrow(1, 1, in[1].size(1));
+          return Tensors{at::where(at::isnan(next), in[0], in[1])};
+        }) == std::pair(true, false));
+  CHECK(asked([](const Tensors& in) {  // Where the reference puts them itself.
+          const auto masked = at::where(in[1].gt(0), in[0], -INFINITY).amax({-1}, true);
+          return Tensors{at::where(masked.eq(-INFINITY), at::isinf(masked), in[0])};
+        }) == std::pair(false, false));
   CHECK(asked([](const Tensors& in) {  // Of what may be masked throughout.
           return Tensors{at::nan_to_num(at::softmax(in[0], -1)) * in[1]};
         }) == std::pair(false, false));

@@ -1,5 +1,8 @@
+#include <ATen/ops/full.h>
 #include <ATen/ops/full_like.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <cmath>
@@ -7,6 +10,7 @@
 
 #include "catch.hpp"
 #include "judge/judge.hpp"
+#include "judge/tally.hpp"
 #include "judge_problems.hpp"
 #include "ouroboros/error.hpp"
 
@@ -156,4 +160,20 @@ TEST_CASE("numbers below the normal range may be zero where a GPU's atomics sum 
                              judge::compare(problem, doubles, {wide}, judge::Arithmetic::gpu)}) {
     CHECK(result.status == "failed");
   }
+}
+
+TEST_CASE("bytes that are no bool are wrong wherever they are counted", "[compare]") {
+  const auto truth = at::ones({4}, at::kLong);
+  const auto made = at::ones({4}, at::kBool);
+  const auto output = at::full({4}, 2, at::kByte).view(at::kBool);
+  const auto allowed = at::zeros({4}, at::kDouble);
+  CHECK(judge::tally_errors(output, made, truth, allowed).wrong == 4);
+  CHECK(judge::tally_by_operators(output, made, truth, allowed).wrong == 4);
+  CHECK(judge::tally_by_operators(made, made, truth, allowed).wrong == 0);
+  const auto problem =
+      ouroboros_test::problem_of([](const Tensors& in) { return Tensors{in[0].eq(in[0])}; });
+  const auto one =
+      judge::realise(problem, {0, DType::float32, {{"rows", 2}, {"cols", 2}}, "normal", 5});
+  const auto result = judge::compare(problem, one, {output.view({2, 2})});
+  CHECK_THAT(result.message, ContainsSubstring("is 2, expected 1"));
 }

@@ -1,14 +1,23 @@
+#include <ATen/ops/amax.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/cumsum.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/fmax.h>
 #include <ATen/ops/hardshrink.h>
+#include <ATen/ops/hstack.h>
 #include <ATen/ops/huber_loss.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/minimum.h>
+#include <ATen/ops/pad.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/threshold.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
+
+#include <functional>
+#include <vector>
 
 #include "catch.hpp"
 #include "judge/marks.hpp"
@@ -129,6 +138,29 @@ TEST_CASE("a constant may be a tensor of the reference's own", "[judge]") {
   CHECK(refused_by(short_problem(missing), DType::float32, {missing, [](const Tensors& in) {
                                                               return Tensors{in[0].clone()};
                                                             }}) == (Counts{0, seeds}));
+}
+
+TEST_CASE("what is chosen from an input is asked for in it, and is no close call", "[judge]") {
+  using Choice = std::function<at::Tensor(const at::Tensor&)>;
+  const std::vector<Choice> choices = {
+      [](const at::Tensor& x) { return at::pad(x, {1, 0}).narrow(1, 0, x.size(1)); },
+      [](const at::Tensor& x) { return at::hstack({x, x}).narrow(1, 1, x.size(1)); },
+      [](const at::Tensor& x) { return x.roll({1}, {-1}); },
+      [](const at::Tensor& x) { return at::fmax(x, x.flip({-1})); },
+      [](const at::Tensor& x) { return at::embedding(x, at::arange(x.size(0)).flip({0})); },
+      [](const at::Tensor& x) { return x.amax({-1}, true); },
+  };
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    INFO("choice " << i);
+    const auto asked = halved_below([&](const at::Tensor& x) { return choices[i](x).ne(-7.5); });
+    const auto limited = halved_below([&](const at::Tensor& x) { return choices[i](x).gt(300); });
+    const auto never = halved_below([&](const at::Tensor& x) { return x.eq(x); });
+    const auto at_it = halved_below([&](const at::Tensor& x) { return choices[i](x).ge(300); });
+    CHECK(refused_by(short_problem(limited), DType::float32, {limited, at_it}) ==
+          (Counts{0, seeds}));
+    if (i + 1 == choices.size()) continue;  // Others in a row are larger.
+    CHECK(refused_by(short_problem(asked), DType::float32, {asked, never}) == (Counts{0, seeds}));
+  }
 }
 
 TEST_CASE("numbers that were written to are no longer an input's", "[judge]") {

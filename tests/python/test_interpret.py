@@ -105,6 +105,15 @@ def test_what_is_not_written_is_poison(judge: Judge) -> None:
     assert len(met) > 1
 
 
+def test_bytes_that_are_no_bool_stay(judge: Judge) -> None:
+    source = DOUBLE.replace("torch.empty_like(x)", "torch.empty_like(x, dtype=torch.bool)")
+    source = source.replace(
+        "tl.store(out_ptr", "tl.store(out_ptr.to(tl.pointer_type(tl.int8), bitcast=True)"
+    )
+    result = judge(source.replace(VALUES, "tl.full([BLOCK], 2, tl.int8)"))
+    assert set(result["outputs"][0]["bytes"]) == {2}
+
+
 def test_both_ends_of_a_tensor_are_guarded(judge: Judge) -> None:
     past = judge(DOUBLE.replace("tl.load(x_ptr + at, mask=mask)", "tl.load(x_ptr + at)"))
     assert refusal(past) == ("out_of_bounds", "load")

@@ -136,7 +136,8 @@ def _output(described: Mapping[str, Any], held: Any) -> dict[str, Any]:
     dtype: torch.dtype = getattr(torch, described["dtype"])
     data = b""
     if held.size:
-        tensor = torch.from_numpy(held).view(dtype)
+        # A copy of bools would make ones of bytes that are no bool.
+        tensor = torch.from_numpy(held).view(torch.uint8 if dtype is torch.bool else dtype)
         tensor = tensor.as_strided(described["shape"], described["strides"])
         # A copy in any case: of axes with one element, strides can be anything.
         tensor = tensor.clone(memory_format=torch.contiguous_format)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
+import torch
+
 from ouroboros import _ouroboros, problems
 from ouroboros._ouroboros import (
     Baseline,
@@ -27,6 +29,7 @@ from ouroboros.as_called import with_as_called
 from ouroboros.baselines import with_baselines
 from ouroboros.language import PLAN_SUFFIX, Language, language_of, language_of_path
 from ouroboros.problems.definition import Inputs
+from ouroboros.problems.tensors import dtype_names
 from ouroboros.trace.command import library_folders, make_live_tracer, make_tracer
 from ouroboros.verdict import (
     Calibration,
@@ -84,7 +87,7 @@ class Referee:
         self,
         *,
         until: Stage = "time",
-        dtypes: Sequence[str] = (),
+        dtypes: Sequence[str | torch.dtype] = (),
         seed: int | None = None,
         mode: Mode = "decide",
         cache: Cache = "cold",
@@ -105,7 +108,8 @@ class Referee:
 
         Args:
             until: How far to judge: "compile", "sweep" (correctness), "time" or "gate".
-            dtypes: Element types to judge; empty for those that the candidate exports.
+            dtypes: Element types to judge, by name or as PyTorch's; empty for those that the
+                candidate exports.
             seed: Seed of the cases. None takes a secret one, which the verdict reveals.
             mode: When timing stops: "screen" at the first look, "decide" on any decision,
                 "report" on precision.
@@ -137,7 +141,7 @@ class Referee:
         self._as_called = as_called
         self._settings: dict[str, Any] = {
             "until": until,
-            "dtypes": list(dtypes),
+            "dtypes": dtype_names(dtypes),
             "seed": seed,
             "mode": mode,
             "cache": cache,
@@ -396,7 +400,7 @@ def verify(
     problem: ProblemLike | Callable[..., Any],
     *,
     inputs: Inputs | None = None,
-    dtypes: Sequence[str] | None = None,
+    dtypes: Sequence[str | torch.dtype] | None = None,
     until: Stage = "time",
     seed: int | None = None,
     mode: Mode = "decide",
@@ -422,8 +426,8 @@ def verify(
         problem: The name of a problem that ships with the library, a file, a `Problem`, or a
             function on tensors together with `inputs`.
         inputs: For a function: the shape of each input, e.g. ``{"x": "rows cols"}``.
-        dtypes: Element types to judge; for a function also those of the problem. By default those
-            that the candidate exports.
+        dtypes: Element types to judge, by name or as PyTorch's; for a function also those of the
+            problem. By default those that the candidate exports.
         until: How far to judge: "compile", "sweep" (correctness), "time" or "gate".
         seed: Seed of the cases. None takes a secret one, which the verdict reveals.
         mode: When timing stops: "screen" at the first look, "decide" on any decision,

@@ -135,6 +135,15 @@ def test_a_function_without_a_signature_takes_inputs_as_they_stand():
     assert problem.reference(torch.tensor([1.0]), torch.tensor([2.0])).item() == 2.0
 
 
+def test_dtypes_may_be_those_of_pytorch():
+    problem = problems.from_callable(
+        lambda x: x, inputs={"x": "n"}, dtypes=[torch.float16, "float32"]
+    )
+    assert problem.dtypes == ["float16", "float32"]
+    with pytest.raises(ouroboros.UnsupportedError, match="the problem has the dtype complex64"):
+        problems.from_callable(lambda x: x, inputs={"x": "n"}, dtypes=[torch.complex64])
+
+
 def test_indices():
     problem = problems.from_callable(
         lambda table, rows: table[rows],
@@ -274,6 +283,16 @@ class TestExamples:
         (lambda x: x, {"inputs": ["rows cols"]}, "a list holds example tensors"),
         (lambda x: x, {"inputs": {"x": "n"}, "dtypes": ["float33"]}, "'float33' is no dtype"),
         (lambda x: x, {"inputs": {"x": "n"}, "dtypes": []}, "dtypes"),
+        (
+            lambda x: x,
+            {"inputs": {"x": "n"}, "dtypes": "float32"},
+            "dtypes: a str is no list; dtypes",
+        ),
+        (lambda x: x, {"inputs": {"x": "n"}, "dtypes": [None]}, "dtypes: there is a NoneType"),
+        (lambda x: x, {"inputs": {"x": "n"}, "axes": {"n": Axis("n")}}, "axes: a dict is no list"),
+        (lambda x: x, {"inputs": {"x": "n"}, "axes": ["n"]}, "axes: there is a str; axes=[our"),
+        (lambda x: x, {"inputs": {"x": "n"}, "timed": {"n": 4}}, "timed: a dict is no list"),
+        (lambda x: x, {"inputs": {"x": "n"}, "timed_gpu": [4]}, "timed_gpu: there is a int"),
         (lambda x: x, {"inputs": {"x": "n**2"}}, "is no size"),
         (lambda x: x, {"inputs": {"x": "n"}, "timed": [{"m": 4}]}, "unknown axis 'm'"),
         (lambda x: x, {"inputs": {"x": "n"}, "axes": [Axis("m")]}, "'m'"),

@@ -347,7 +347,8 @@ def test_a_reference_may_reinterpret_integers_and_have_sparse_and_nested_tensors
       }
     }"""
     for shift, status in (("24", "ok"), ("23", "incorrect")):
-        assert sweep(source.replace("SHIFT", shift), packed, seed=3).status.value == status
+        verdict = sweep(source.replace("SHIFT", shift), packed, seed=3, dtypes=[torch.float32])
+        assert verdict.status.value == status
 
     for reference in (
         lambda x: torch.sparse.mm(x.to_sparse(), torch.ones(4, 1))[:, 0],

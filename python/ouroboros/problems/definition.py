@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import torch
 
 from ouroboros._ouroboros import Axis, Baseline, Input, InvalidArgumentError, Problem
-from ouroboros.problems.tensors import dtype_name, example_input
+from ouroboros.problems.tensors import dtype_names, example_input
 
 __all__ = ["InputSpec", "from_callable", "problem"]
 
@@ -28,7 +28,7 @@ def problem(
     parameters: Iterable[str] = (),
     outputs: Sequence[str] | None = None,
     axes: Iterable[Axis] = (),
-    dtypes: Sequence[str] | None = None,
+    dtypes: Sequence[str | torch.dtype] | None = None,
     timed: Sequence[Mapping[str, int]] | None = None,
     timed_gpu: Sequence[Mapping[str, int]] = (),
     name: str | None = None,
@@ -47,7 +47,7 @@ def problem(
         outputs: Names of what the function returns; by default "out", or "out0" and so on where a
             call at the smallest shape returns several tensors.
         axes: Limits of axes; one that is not listed goes from 1 to 8192.
-        dtypes: Element types to judge; float32 by default.
+        dtypes: Element types to judge, by name or as PyTorch's; float32 by default.
         timed: Cells to time, each a value for every axis. The first is also swept.
         timed_gpu: Cells to time on a GPU; by default the same.
         name: By default the function's.
@@ -92,7 +92,7 @@ def from_callable(
     parameters: Iterable[str] = (),
     outputs: Sequence[str] | None = None,
     axes: Iterable[Axis] = (),
-    dtypes: Sequence[str] | None = None,
+    dtypes: Sequence[str | torch.dtype] | None = None,
     timed: Sequence[Mapping[str, int]] | None = None,
     timed_gpu: Sequence[Mapping[str, int]] = (),
     name: str | None = None,
@@ -130,9 +130,11 @@ def from_callable(
     examples = [one for one in specs.values() if isinstance(one, torch.Tensor)]
     floating = [one.dtype for one in examples if one.is_floating_point()]
     if dtypes is None:
-        dtypes = [dtype_name(floating[0], "an example")] if floating else ["float32"]
+        dtypes = [floating[0] if floating else torch.float32]
+    judged = dtype_names(_listed("dtypes", dtypes, (str, torch.dtype), 'dtypes=["float32"]'))
     made: list[Input] = []
-    made_axes = {axis.name: axis for axis in axes}
+    example_of_axes = 'axes=[ouroboros.Axis("rows", maximum=64)]'
+    made_axes = {axis.name: axis for axis in _listed("axes", axes, Axis, example_of_axes)}
     for key, spec in specs.items():
         if isinstance(spec, torch.Tensor):
             one, extra = example_input(key, spec, floating[0] if floating else None, key in weights)
@@ -146,6 +148,8 @@ def from_callable(
     if timed is None:
         fixed = {axis.name: axis.fixed for axis in made_axes.values() if axis.fixed is not None}
         timed = [fixed] if examples and len(fixed) == len(made_axes) else []
+    for option, cells in (("timed", timed), ("timed_gpu", timed_gpu)):
+        _listed(option, cells, Mapping, f'{option}=[{{"rows": 1024, "cols": 1024}}]')
     document = (inspect.getdoc(reference) or "") if description is None else description
     return Problem(
         name=name or _name_of(reference),
@@ -154,9 +158,9 @@ def from_callable(
         axes=list(made_axes.values()),
         inputs=made,
         outputs=list(
-            _output_names(reference, made, made_axes, dtypes, timed) if outputs is None else outputs
+            _output_names(reference, made, made_axes, judged, timed) if outputs is None else outputs
         ),
-        dtypes=list(dtypes),
+        dtypes=judged,
         timed=[dict(cell) for cell in timed],
         timed_gpu=[dict(cell) for cell in timed_gpu],
         reference=reference,
@@ -166,6 +170,18 @@ def from_callable(
         inf_meaningful=inf_meaningful,
         library_kernels=library_kernels,
     )
+
+
+def _listed(
+    option: str, values: Iterable[Any], kind: type | tuple[type, ...], example: str
+) -> list[Any]:
+    """Returns the values of an option that is a list of such; raises where it is not."""
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise InvalidArgumentError(f"{option}: a {type(values).__name__} is no list; {example}")
+    listed = list(values)
+    if strange := [one for one in listed if not isinstance(one, kind)]:
+        raise InvalidArgumentError(f"{option}: there is a {type(strange[0]).__name__}; {example}")
+    return listed
 
 
 def _output_names(

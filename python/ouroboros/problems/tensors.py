@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 
 from ouroboros._ouroboros import Axis, Input, UnsupportedError
 from ouroboros.dtypes import DTYPE_NAMES, DTYPES
 
-__all__ = ["dtype_name", "example_input"]
+__all__ = ["dtype_name", "dtype_names", "example_input"]
 
 _INDICES = (torch.int32, torch.int64)
 """What indices may be; examples of these that are never negative are taken for indices, and those
@@ -26,6 +28,17 @@ def dtype_name(dtype: torch.dtype, what: str) -> str:
             f"judge; use {', '.join(DTYPES)}"
         )
     return DTYPE_NAMES[dtype]
+
+
+def dtype_names(dtypes: Iterable[str | torch.dtype]) -> list[str]:
+    """Returns the names of dtypes that are given by name or as PyTorch's.
+
+    Raises:
+        UnsupportedError: One of PyTorch's is none that the referee can judge.
+    """
+    return [
+        dtype_name(one, "the problem") if isinstance(one, torch.dtype) else one for one in dtypes
+    ]
 
 
 def example_input(

@@ -10,6 +10,7 @@
 
 #include "judge/extents.hpp"
 #include "judge/random.hpp"
+#include "judge/tile_groups.hpp"
 
 namespace ouroboros::judge {
 namespace {
@@ -36,6 +37,7 @@ constexpr std::int64_t most_of_several = 2049;
 constexpr std::uint64_t landmarks_stream = 1U << 20;  ///< Of the seed.
 constexpr std::uint64_t orders_stream = 1U << 10;     ///< Of a dtype's.
 constexpr std::uint64_t volumes_stream = 1U << 11;    ///< Likewise.
+constexpr std::uint64_t groups_stream = 1U << 12;     ///< Likewise.
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) {
@@ -382,6 +384,9 @@ std::vector<CaseSpec> landmark_cases(const Problem& problem, const std::vector<D
       if (!axes) continue;
       add(std::move(*axes), "patchwork");
       --left;
+    }
+    for (auto& axes : tile_group_shapes(problem, landmarks, random::key(key, groups_stream))) {
+      add(std::move(axes), "normal");
     }
   }
   return cases;

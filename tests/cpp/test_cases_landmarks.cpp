@@ -4,10 +4,12 @@
 #include <map>
 #include <ranges>
 #include <set>
+#include <utility>
 
 #include "catch.hpp"
 #include "judge/extents.hpp"
 #include "judge/landmarks.hpp"
+#include "judge/tile_groups.hpp"
 #include "judge_problems.hpp"
 
 using namespace ouroboros;
@@ -161,6 +163,42 @@ TEST_CASE("where not all axes can be long, they are so in turn", "[judge]") {
   CHECK(longest["m"] >= 6);
   CHECK(longest["k"] >= 6);
   CHECK(longest["n"] >= 6);
+}
+
+TEST_CASE("groups of tiles end with a shorter one", "[judge]") {
+  // Which tiles are left out by who takes all groups for as long.
+  const auto missing = [](std::int64_t rows, std::int64_t columns, std::int64_t tile,
+                          std::int64_t group) {
+    const auto down = (rows + tile - 1) / tile;
+    const auto across = (columns + tile - 1) / tile;
+    const auto height = std::min(group, down);
+    std::set<std::pair<std::int64_t, std::int64_t>> made;
+    for (std::int64_t id = 0; id < down * across; ++id) {
+      const auto row = id / (height * across) * height + id % height;
+      if (row < down) made.emplace(row, id % (height * across) / height);
+    }
+    return down * across - static_cast<std::int64_t>(made.size());
+  };
+  const auto product = product_problem();
+  const std::string source =
+      "BLOCK_M=128, BLOCK_N=64, BLOCK_K=32, GROUP_M=8; BLOCK_M=64, GROUP_M=4";
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto found = judge::tile_group_shapes(product, landmarks_of(source), seed);
+    REQUIRE(found.size() == 2);
+    for (const std::int64_t tile : {32, 64, 128}) {
+      for (const std::int64_t group : {4, 8}) {
+        CHECK(missing(found[0].at("m"), found[0].at("n"), tile, group) > 0);
+        CHECK(missing(found[1].at("n"), found[1].at("m"), tile, group) > 0);
+      }
+    }
+  }
+  const auto cases = landmark_cases(product, {DType::float32}, 1, landmarks_of(source), 0);
+  CHECK(std::ranges::any_of(cases, [&](const judge::CaseSpec& one) {
+    return missing(one.axes.at("m"), one.axes.at("n"), 128, 8) > 0;
+  }));
+  // Where there are no tiles, or nothing that has them.
+  CHECK(judge::tile_group_shapes(product, landmarks_of("n = 8"), 1).empty());
+  CHECK(judge::tile_group_shapes(softmax_problem(), landmarks_of(source), 1).empty());
 }
 
 TEST_CASE("numbers move to what a problem allows", "[judge]") {

@@ -341,13 +341,13 @@ void break_ties(c10::IValue& value, bool given) {
 }
 
 /// What tensor cores lose of a product of matrices in eight bits: of each 32 terms, and of the sum
-/// before, they keep some 14 bits of the largest (DeepSeek-V3 Technical Report, section 3.3.2). All
-/// together that may be 2^-9 of what the terms come to, and grows as the root of how many such
-/// parts there are.
+/// before, they keep some 14 bits of the largest (DeepSeek-V3 Technical Report, section 3.3.2), and
+/// cut the rest off. Where one of them is nearly all, the others may lose 2^-13 of it each, and all
+/// one way: 2^-8 together, which grows as the root of how many such parts there are.
 std::optional<at::Tensor> size_of_eight_bits(std::string_view name,
                                              std::span<const c10::IValue> given) {
   constexpr double part_terms = 32;
-  constexpr double lost = 0x1p10;  // 2^-9 over 32 2^-24: see Tolerance.
+  constexpr double lost = 0x1p11;  // 2^-8 over 32 2^-24: see Tolerance.
   if (!inside.eight_bits || !is_one_of(name, {"mm", "bmm", "matmul", "linear"})) {
     return std::nullopt;
   }
@@ -705,9 +705,6 @@ void require_own_dtype(const c10::IValue& value, bool is_dtype) {
 }
 
 void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
-  if (are_transformed()) {
-    return op.redispatchBoxed(keys & below_promotion, stack);
-  }
   const auto name = plain_name(op.schema());
   constexpr std::size_t known_arguments = 8;  // Of PyTorch's operator since 2.5.
   if ((inside.factors || inside.loops != nullptr || inside.step != 0.0 ||
@@ -716,6 +713,9 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
        (name == "scaled_dot_product_attention" &&
         op.schema().arguments().size() == known_arguments))) {
     return take_attention_apart(op, keys, stack);
+  }
+  if (are_transformed()) {
+    return op.redispatchBoxed(keys & below_promotion, stack);
   }
   // Operators are seen whole: what a composite one does inside is not intercepted again.
   const c10::impl::ExcludeDispatchKeyGuard outside(promotion);

@@ -920,3 +920,59 @@ def test_reward_policies_are_checked() -> None:
     for policy in ("[]", '{"compile_eror": 1}', '{"correct": "much"}'):
         with pytest.raises(ouroboros.InvalidArgumentError):
             _ouroboros.reward(text, policy)
+
+
+def test_attention_is_seen_into_where_functions_are_transformed() -> None:
+    """FlashAttention's backward pass: of a row that has one key nothing is left but roundings."""
+
+    def backward(q: Any, k: Any, v: Any, g: Any) -> Any:
+        def attention(*qkv: Any) -> Any:
+            q, k, v = (one[None, None] for one in qkv)
+            made = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            return made[0, 0]
+
+        return torch.func.vjp(attention, q, k, v)[1](g)
+
+    problem = ouroboros.problem(
+        inputs=dict.fromkeys("qkvg", "length 16"),
+        axes=[ouroboros.Axis("length", maximum=48)],
+        outputs=["dq", "dk", "dv"],
+    )(backward)
+    source = """#include <cmath>
+    #include <cstdint>
+    #include <vector>
+    static float dot(const float* a, const float* b) {
+      float sum = 0;
+      for (int c = 0; c < 16; ++c) sum += a[c] * b[c];
+      return sum;
+    }
+    extern "C" void run_float32(const float* q, const float* k, const float* v, const float* g,
+                                float* dq, float* dk, float* dv, std::int64_t length) {
+      for (std::int64_t i = 0; i < length * 16; ++i) dq[i] = dk[i] = dv[i] = 0;
+      for (std::int64_t i = 0; i < length; ++i) {
+        std::vector<float> p(i + 1);
+        float most = -INFINITY, sum = 0, result[16] = {};
+        for (std::int64_t j = 0; j <= i; ++j) {
+          p[j] = 0.25f * dot(q + 16 * i, k + 16 * j);
+          most = std::fmax(most, p[j]);
+        }
+        for (auto& one : p) sum += one = std::exp(one - most);
+        for (std::int64_t j = 0; j <= i; ++j) {
+          p[j] /= sum;
+          for (int c = 0; c < 16; ++c) result[c] += p[j] * v[16 * j + c];
+        }
+        const float delta = dot(result, g + 16 * i) * FACTOR;
+        for (std::int64_t j = 0; j <= i; ++j) {
+          const float ds = 0.25f * p[j] * (dot(g + 16 * i, v + 16 * j) - delta);
+          for (int c = 0; c < 16; ++c) {
+            dq[16 * i + c] += ds * k[16 * j + c];
+            dk[16 * j + c] += ds * q[16 * i + c];
+            dv[16 * j + c] += p[j] * g[16 * i + c];
+          }
+        }
+      }
+    }"""
+    for seed in (1, 2):
+        for factor, status in (("1.0f", "ok"), ("1.0001f", "incorrect")):
+            verdict = sweep(source.replace("FACTOR", factor), problem, seed=seed)
+            assert verdict.status.value == status, verdict.summary

@@ -148,7 +148,9 @@ at::Tensor in_place_of(const at::Tensor& tensor, const at::Tensor& other) {
   return result;
 }
 
-at::Tensor other_factor(const at::Tensor& tensor) {
+/// The nearest ones that the factors' type has, or by a seed that is not zero some of their
+/// neighbours, which others may have rounded to.
+at::Tensor lowered_factor(const at::Tensor& tensor) {
   const at::NoGradGuard no_grad;
   const auto rounded = [](const at::Tensor& wide) {
     return wide.to(*inside.factors).to(wide.scalar_type());
@@ -161,6 +163,11 @@ at::Tensor other_factor(const at::Tensor& tensor) {
   return at::where(nearest.eq(tensor), nearest, other.to(tensor.scalar_type()));
 }
 
+at::Tensor as_factor(const at::Tensor& tensor) {
+  if (!tensor.defined() || !tensor.is_floating_point()) return tensor;
+  return in_place_of(tensor, lowered_factor(tensor));
+}
+
 /// What is taken from each row others make of a result that was rounded likewise.
 void move_sums(const at::Tensor& result, const DotProducts::Sums& sums) {
   const at::NoGradGuard no_grad;
@@ -169,11 +176,6 @@ void move_sums(const at::Tensor& result, const DotProducts::Sums& sums) {
   const auto ones = at::ones_like(sums.size);
   const auto moves = moved({ones}, half, Moves::by_place, key).front().sub_(1.0);
   result.variable_data().add_(moves.mul_(sums.size).mul(sums.share));
-}
-
-at::Tensor as_factor(const at::Tensor& tensor) {
-  if (!tensor.defined() || !tensor.is_floating_point()) return tensor;
-  return in_place_of(tensor, other_factor(tensor));
 }
 
 /// Whether the operator adds numbers up, which everyone does in an order of their own.

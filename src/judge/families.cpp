@@ -162,27 +162,37 @@ struct RowShaper {
     row[one] = other_half(n / 4) ? 3.0 + std::ldexp(1.0, power.near) : 3.0;
   }
 
-  /// As padding leaves it: zeros, or one number, at the beginning, in between, or at both ends and
-  /// in the middle; a few of them, half of a row, or all of it. Who looks at some elements takes
-  /// them for all.
+  /// As padding leaves it: zeros at both ends and in the middle; zeros, or one number, at one end
+  /// or in between; or all zeros. Who looks at some elements takes them for all. Every other such
+  /// row of an input has them at both ends: of any two that follow one another one has.
   void pad(std::span<double> row, std::size_t n) const {
-    const auto extent = random::below(choice, n + (std::uint64_t{1} << 41), 8);
-    if (extent == 0) return std::fill(row.begin(), row.end(), 0.0);
-    const auto few = std::min<std::size_t>(row.size() / 2, 2 + random::below(choice, n, 47));
-    const auto length = extent <= 2 ? row.size() / 2 : few;
-    const auto room = row.size() - length;
-    const auto at = random::below(level, n, room + 1);
-    const double value = at % 4 == 0 && at < row.size() ? row[at] : 0.0;
-    const auto place = random::below(level, n + 1, 3);
-    const auto fill = [&](std::size_t first, std::size_t count) {
+    constexpr std::uint64_t turn_of_input = std::uint64_t{1} << 41;
+    const auto turn = n / 4 + n / 32 + random::below(choice, turn_of_input, 32);
+    const auto fill = [&](std::size_t first, std::size_t count, double value = 0.0) {
       std::fill_n(row.begin() + static_cast<std::ptrdiff_t>(first), count, value);
     };
-    if (place == 2) {
-      fill(0, length / 2);
-      fill(row.size() - length / 2, length / 2);
-      fill(row.size() / 2, length / 2 != 0 ? 1 : 0);
-    } else {
-      fill(place == 0 ? 0 : at, length);
+    const auto size = row.size();
+    const auto many = random::below(choice, n, 4) == 0;
+    const auto few = 16 + random::below(level, n, 33);
+    if (turn % 2 == 0) {
+      const auto length = many ? size / 4 : std::min<std::size_t>(size / 3, few);
+      fill(0, length);
+      fill(size - length, length);
+      fill(size / 2, length != 0 ? 1 : 0);
+      return;
+    }
+    const auto length = many ? size / 2 : std::min<std::size_t>(size / 2, few);
+    const auto at = random::below(level, n + 1, size - length + 1);
+    const double value = turn / 8 % 4 == 0 ? row[size / 2] : 0.0;
+    switch (turn / 2 % 4) {
+      case 0:
+        return fill(0, length, value);
+      case 1:
+        return fill(at, length, value);
+      case 2:
+        return fill(size - length, length, value);
+      default:
+        return fill(0, size);
     }
   }
 

@@ -16,10 +16,12 @@
 #include <ATen/ops/where.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "judge/arguments.hpp"
@@ -152,13 +154,15 @@ struct Deviation {
 /// In one pass: B. P. Welford, "Note on a method for calculating corrected sums of squares and
 /// products", Technometrics 4 (1962).
 template <typename T>
-Deviation<T> deviation_of(const T* terms, std::int64_t count) {
+Deviation<T> deviation_of(const T* terms, std::int64_t count, Walk walk) {
   Deviation<T> made;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T away = terms[i] - made.mean;
+  for (std::int64_t i = 0, at = walk.first; i < count; ++i) {
+    const T away = terms[at] - made.mean;
     made.count += 1;
     made.mean += away / made.count;
-    made.squares += away * (terms[i] - made.mean);
+    made.squares += away * (terms[at] - made.mean);
+    at += walk.step;
+    if (at >= count) at -= count;
   }
   return made;
 }
@@ -173,15 +177,46 @@ Deviation<T> together(const Deviation<T>& a, const Deviation<T>& b) {
   return {count, a.mean + apart * share, a.squares + b.squares + apart * apart * a.count * share};
 }
 
+/// Of a whole row, in parts.
+template <typename T>
+Deviation<T> deviation_of_row(const T* terms, std::int64_t count, int order) {
+  Deviation<T> all;
+  for (std::int64_t at = 0; at < count; at += longest_loop) {
+    const auto length = std::min(longest_loop, count - at);
+    all = together(all, deviation_of(terms + at, length, walk_of(order, length)));
+  }
+  return all;
+}
+
+/// The sum of the squares of what the numbers are away from their mean, in float64.
+template <typename T>
+double squares_of(const T* terms, std::int64_t count) {
+  const std::span row(terms, static_cast<std::size_t>(count));
+  const double mean = std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(count);
+  return std::transform_reduce(row.begin(), row.end(), 0.0, std::plus<>(),
+                               [mean](double term) { return (term - mean) * (term - mean); });
+}
+
+/// Of all walks' the one that is the farthest from the truth: where there is one row with a large
+/// mean, a single walk may be right by chance.
+template <typename T>
+Deviation<T> farthest_deviation(const T* terms, std::int64_t count) {
+  const double truth = squares_of(terms, count);
+  std::array<Deviation<T>, orders> made;
+  for (int order = 0; order < orders; ++order) {
+    made[static_cast<std::size_t>(order)] = deviation_of_row(terms, count, order);
+  }
+  return *std::ranges::max_element(made, {}, [truth](const Deviation<T>& one) {
+    return std::abs(static_cast<double>(one.squares) - truth);
+  });
+}
+
 template <typename T>
 void add_deviations(const T* terms, T* means, T* squares, std::int64_t rows, std::int64_t count) {
   for (std::int64_t row = 0; row < rows; ++row, terms += count) {
-    Deviation<T> all;
-    for (std::int64_t at = 0; at < count; at += longest_loop) {
-      all = together(all, deviation_of(terms + at, std::min(longest_loop, count - at)));
-    }
-    means[row] = all.mean;
-    squares[row] = all.squares;
+    const auto found = farthest_deviation(terms, count);
+    means[row] = found.mean;
+    squares[row] = found.squares;
   }
 }
 

@@ -4,7 +4,6 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/ivalue.h>
-#include <ATen/ops/_scaled_dot_product_attention_math.h>
 #include <ATen/ops/_unique.h>
 #include <ATen/ops/frexp.h>
 #include <ATen/ops/full_like.h>
@@ -29,6 +28,7 @@
 
 #include "judge/addends.hpp"
 #include "judge/arguments.hpp"
+#include "judge/attention.hpp"
 #include "judge/backward.hpp"
 #include "judge/blends.hpp"
 #include "judge/complements.hpp"
@@ -544,34 +544,6 @@ void keep_places(torch::jit::Stack& stack, const torch::jit::Stack& as_given) {
   }
 }
 
-/// An attention that is one operator is made of its parts, which have factors to round, and a
-/// softmax.
-void take_attention_apart(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
-                          torch::jit::Stack* stack) {
-  if (op.schema().name() == "aten::_scaled_dot_product_attention_math") {
-    op.redispatchBoxed(keys & below_promotion, stack);
-    return;
-  }
-  const auto count = op.schema().arguments().size();
-  const auto argument = [&](std::size_t i) -> c10::IValue& {
-    return (*stack)[stack->size() - count + i];
-  };
-  for (std::size_t i = 0; i < count; ++i) raise_value(argument(i));
-  auto mask = argument(3).toOptional<at::Tensor>();
-  if (mask && mask->scalar_type() == at::kBool) {
-    // Which the whole operator makes of bools. Its parts would add them as ones.
-    const auto query = argument(0).toTensor();
-    mask = at::zeros(mask->sizes(), query.options())
-               .masked_fill_(mask->logical_not(), -std::numeric_limits<double>::infinity());
-  }
-  const auto made = at::_scaled_dot_product_attention_math(
-      argument(0).toTensor(), argument(1).toTensor(), argument(2).toTensor(), mask,
-      argument(4).toDouble(), argument(5).toBool(), std::nullopt, argument(6).toOptional<double>(),
-      argument(7).toBool());
-  torch::jit::drop(*stack, count);
-  torch::jit::push(*stack, std::get<0>(made));
-}
-
 /// An operator that is composed of others, operator by operator.
 void take_apart(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto local = c10::impl::tls_local_dispatch_key_set();
@@ -597,6 +569,11 @@ void give(const c10::FunctionSchema& schema, torch::jit::Stack* stack, const Ten
     if (into[i].sizes() != made[i].sizes()) into[i].resize_(made[i].sizes());
     torch::jit::push(*stack, into[i].copy_(made[i]));
   }
+}
+
+void take_attention_apart(const c10::FunctionSchema& schema, torch::jit::Stack* stack) {
+  for (auto& value : std::span(*stack).last(schema.arguments().size())) raise_value(value);
+  give(schema, stack, attention_by_parts(plain_name(schema), schema, *stack));
 }
 
 /// Whether autograd is to know how the arguments' results come about, which it does not of loops.
@@ -695,11 +672,13 @@ bool draws_by_dtype(std::string_view name, const c10::FunctionSchema& schema) {
          (name == "bernoulli" && !schema.is_mutable());
 }
 
-/// Refuses numbers that are drawn in the inputs' dtype: the oracle would be another problem's.
+/// Refuses numbers that are drawn in the inputs' dtype: the oracle would be another problem's. A
+/// tensor of the meta device gets none.
 void require_own_dtype(const c10::IValue& value, bool is_dtype) {
   const bool wide = is_dtype ? value.isInt() && value.toScalarType() == at::kDouble
                              : value.isTensor() && value.toTensor().defined() &&
-                                   value.toTensor().scalar_type() == at::kDouble;
+                                   value.toTensor().scalar_type() == at::kDouble &&
+                                   !value.toTensor().is_meta();
   if (!wide) return;
   throw ReferenceFault(
       "the reference draws random numbers in the dtype of its inputs, or of a layer that it makes: "
@@ -708,13 +687,12 @@ void require_own_dtype(const c10::IValue& value, bool is_dtype) {
 
 void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const auto name = plain_name(op.schema());
-  constexpr std::size_t known_arguments = 8;  // Of PyTorch's operator since 2.5.
-  if ((inside.factors || inside.loops != nullptr || inside.step != 0.0 ||
-       inside.results != nullptr) &&
-      (name == "_scaled_dot_product_attention_math" ||
-       (name == "scaled_dot_product_attention" &&
-        op.schema().arguments().size() == known_arguments))) {
-    return take_attention_apart(op, keys, stack);
+  if (inside.factors || inside.loops != nullptr || inside.step != 0.0 ||
+      inside.results != nullptr) {
+    if (name == "_scaled_dot_product_attention_math") {
+      return op.redispatchBoxed(keys & below_promotion, stack);
+    }
+    if (has_attention(name, op.schema(), *stack)) return take_attention_apart(op.schema(), stack);
   }
   if (are_transformed()) {
     return op.redispatchBoxed(keys & below_promotion, stack);

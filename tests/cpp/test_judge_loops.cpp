@@ -475,3 +475,42 @@ TEST_CASE("a variance may be updated from number to number", "[judge]") {
   const auto made = looped(variance.reference, {many}, in_one_pass, at::kFloat)[0];
   CHECK(made.item().toDouble() == Approx(0.5).epsilon(1e-4));
 }
+
+TEST_CASE("a variance may be put together of those of lanes", "[judge]") {
+  // By Chan's formula, as a GPU does it.
+  constexpr std::int64_t lanes = 256;
+  const auto variance = problem_of([](const Tensors& in) { return Tensors{in[0].var(-1, false)}; });
+  const auto of_lanes = [](const at::Tensor& x) {
+    const auto parts = x.reshape({x.size(0), -1, lanes});
+    auto count = 0.0;
+    auto mean = at::zeros_like(parts.select(1, 0));
+    auto squares = at::zeros_like(mean);
+    for (std::int64_t i = 0; i < parts.size(1); ++i) {
+      const auto away = parts.select(1, i) - mean;
+      mean = mean + away / ++count;
+      squares = squares + away * (parts.select(1, i) - mean);
+    }
+    for (auto half = lanes / 2; half > 0; half /= 2, count *= 2) {
+      const auto apart = mean.narrow(1, half, half) - mean.narrow(1, 0, half);
+      mean = mean.narrow(1, 0, half) + apart * 0.5;
+      squares = squares.narrow(1, 0, half) + squares.narrow(1, half, half) +
+                apart.square() * (0.5 * count);
+    }
+    return (squares / static_cast<double>(x.size(1))).squeeze(1);
+  };
+  // One row with a mean far from zero. A single walk through it was right by chance.
+  for (const std::uint64_t seed : {53, 146, 1048, 1202, 1380}) {
+    INFO("seed " << seed);
+    const auto one = judge::realise(
+        variance, {0, DType::float32, {{"rows", 256}, {"cols", 1024}}, "scattered", seed});
+    const auto error = (of_lanes(one.inputs[0]).to(at::kDouble) - one.oracle[0]).abs();
+    CHECK((error / one.allowed[0]).max().item().toDouble() < 0.4);
+  }
+  // As many rows once more: larger cases add in fewer orders, and this is one of them.
+  const auto room = [&](std::int64_t rows) {
+    const auto one = judge::realise(
+        variance, {0, DType::float32, {{"rows", rows}, {"cols", 1024}}, "large_mean", 5});
+    return (one.allowed[0] / one.oracle[0]).min().item().toDouble();
+  };
+  CHECK(room(512) > 0.5 * room(256));
+}

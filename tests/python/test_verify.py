@@ -457,6 +457,17 @@ def test_a_reference_that_takes_no_float64_is_an_invalid_problem() -> None:
     assert "got Double" in verdict.summary
 
 
+def test_a_module_that_has_no_numbers_draws_none() -> None:
+    # It initialises its weight and bias, but those of the meta device hold nothing.
+    def doubled(x: Any) -> Any:
+        layer = torch.nn.Linear(4, 4, device="meta")
+        given = {"weight": 2 * torch.eye(4), "bias": torch.zeros(4)}
+        return torch.func.functional_call(layer, given, (x,))
+
+    verdict = sweep(of_rows("for (int c = 0; c < 4; ++c) y[c] = 2 * x[c];"), one_dtype(doubled))
+    assert verdict.status == ouroboros.Status.ok, verdict.summary
+
+
 def seeded(draw: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def shifted(x: Any) -> Any:
         torch.manual_seed(0)

@@ -110,8 +110,9 @@ double short_number(double v, std::size_t length) {
   return made == 0.0 ? step : made;
 }
 
-/// Splits rows in two halves, also those that "patchwork" gives one family: every eighth.
-constexpr bool other_half(std::size_t row) noexcept { return (row + row / 8) % 2 != 0; }
+/// Splits rows in two halves, `n / 2` in other two: of four that follow one another each is of its
+/// own kind.
+constexpr bool other_half(std::size_t n) noexcept { return n % 2 != 0; }
 
 /// What the rows of a mixture look like: the first eight are what the shortest patchwork has, or
 /// the last eight.
@@ -135,7 +136,7 @@ struct RowShaper {
   Exponents power;
   std::uint64_t choice;  ///< Random stream of positions.
   std::uint64_t level;   ///< Random stream of magnitudes.
-  std::size_t kind;      ///< Number of the first row, which says what kind of its family it is.
+  std::size_t kind;      ///< With a row's number added it says of what kind the row is.
   std::vector<double>& numbers;
 
   /// The first of two exponents in half of the rows, and anything between the two in the others.
@@ -167,7 +168,7 @@ struct RowShaper {
   /// row of an input has them at both ends: of any two that follow one another one has.
   void pad(std::span<double> row, std::size_t n) const {
     constexpr std::uint64_t turn_of_input = std::uint64_t{1} << 41;
-    const auto turn = n / 4 + n / 32 + random::below(choice, turn_of_input, 32);
+    const auto turn = n / 4 + random::below(choice, turn_of_input, 32);
     const auto fill = [&](std::size_t first, std::size_t count, double value = 0.0) {
       std::fill_n(row.begin() + static_cast<std::ptrdiff_t>(first), count, value);
     };
@@ -389,13 +390,14 @@ struct RowShaper {
       });
     } else if (family == "sorted" || family == "sorted_x64") {
       // Up or down. In half of the rows one is out of order, and the largest: it is not where one
-      // looks for it.
+      // looks for it, which is at the ends.
       if (family == "sorted_x64") scale(64.0);
       each_row(1, [&](auto row, std::size_t n) {
         std::sort(row.begin(), row.end());
         const double largest = row.back();
         if (other_half(n / 2)) std::reverse(row.begin(), row.end());
-        if (other_half(n)) row[random::below(choice, n, row.size())] = 1.25 * largest + 96.0;
+        const auto at = row.size() / 8 + random::below(choice, n, row.size() - row.size() / 4);
+        if (other_half(n)) row[at] = 1.25 * largest + 96.0;
       });
     } else if (family == "denormal") {
       scale(std::ldexp(1.0, power.denormal));
@@ -460,10 +462,14 @@ struct RowShaper {
   }
 };
 
+std::size_t patch_of(const CaseSpec& spec, std::size_t input, std::size_t row) noexcept {
+  return (row + stream(spec, input, choices)) % patches.size();
+}
+
 /// "patchwork" gives rows families of their own.
 std::string_view family_of_row(const CaseSpec& spec, std::size_t input, std::size_t row) noexcept {
   if (spec.family != "patchwork") return spec.family;
-  return patches[(row + stream(spec, input, choices)) % patches.size()];
+  return patches[patch_of(spec, input, row)];
 }
 
 /// Whether no other input of real values is there to be multiplied with: products of two very tall
@@ -573,8 +579,8 @@ std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, st
   // A single row is of any kind, in all inputs of the same.
   const bool single = layout.rows == 1 && !is_mixture(spec);
   const auto kind = single ? random::below(stream(spec, 0, kinds), 0, 64) : 0;
-  const RowShaper shaper{layout, power, stream(spec, input, choices), stream(spec, input, levels),
-                         kind,   out};
+  RowShaper shaper{layout, power, stream(spec, input, choices), stream(spec, input, levels),
+                   kind,   out};
   if (spec.family == "scattered") {
     shaper.scatter();
     // Infinity is another family's.
@@ -602,8 +608,12 @@ std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, st
     }
     return out;
   }
+  // Of a family's rows, wherever they stand, each is of the next kind.
+  const auto first = random::below(stream(spec, input, kinds), 4, 64);
   for (std::size_t row = 0; row < layout.rows; ++row) {
-    shaper.shape(family_of_row(spec, input, row), row, row + 1);
+    const auto patch = patch_of(spec, input, row);
+    shaper.kind = (patch << 32) + first + row / patches.size() - row;
+    shaper.shape(patches[patch], row, row + 1);
   }
   return out;
 }

@@ -301,6 +301,20 @@ TEST_CASE("of any eight rows of a patchwork one has a mean far from zero", "[jud
   }
 }
 
+TEST_CASE("of a family's rows in a patchwork there are all kinds", "[judge]") {
+  // Ascending at both ends, and the largest in between: one kind of four of sorted rows.
+  const auto problem = softmax_problem();
+  const auto ascends = [](const at::Tensor& x) { return x.diff(1, -1).ge(0).all(-1); };
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const judge::CaseSpec spec{0, DType::float32, {{"rows", 64}, {"cols", 256}}, "patchwork", seed};
+    const auto x = judge::empty({64, 256}, at::kFloat);
+    judge::draw_input(problem, spec, 0, 0, x);
+    const auto ends = ascends(x.narrow(1, 0, 32)).logical_and(ascends(x.narrow(1, 224, 32)));
+    INFO("seed " << seed);
+    CHECK(ends.logical_and(x.amax(1).gt(x.select(1, 255) + 64.0)).any().item().toBool());
+  }
+}
+
 TEST_CASE("every axis is long in some case of every dtype", "[judge]") {
   Problem product;
   product.name = "product";

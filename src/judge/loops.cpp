@@ -16,18 +16,18 @@
 #include <ATen/ops/where.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <numeric>
-#include <span>
 #include <utility>
 
 #include "judge/arguments.hpp"
 #include "judge/given.hpp"
 #include "judge/random.hpp"
+#include "judge/rows.hpp"
 #include "judge/walk.hpp"
+#include "judge/welford.hpp"
 
 namespace ouroboros::judge {
 namespace {
@@ -38,35 +38,6 @@ bool can_be_added(const at::Tensor& x) {
   return x.defined() && x.is_cpu() && x.dim() > 0 &&
          (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble);
 }
-
-std::int64_t count_of(const at::Tensor& x, const Extents& dims) {
-  std::int64_t count = 1;
-  for (const auto dim : dims) count *= x.size(dim);
-  return count;
-}
-
-/// `terms` with the dimensions that are added up at the end, row by row; and their extent is one in
-/// `kept`.
-struct Rows {
-  at::Tensor terms;
-  Extents kept;
-};
-
-Rows rows_of(const at::Tensor& terms, const Extents& dims) {
-  Rows rows{{}, terms.sizes().vec()};
-  Extents places;
-  for (std::int64_t dim = 0; dim < terms.dim(); ++dim) {
-    if (std::find(dims.begin(), dims.end(), dim) == dims.end()) places.push_back(dim);
-  }
-  places.insert(places.end(), dims.begin(), dims.end());
-  rows.terms = terms.permute(places).contiguous();
-  for (const auto dim : dims) rows.kept[static_cast<std::size_t>(dim)] = 1;
-  return rows;
-}
-
-/// Who adds up more than this adds in parts, or in a wider type: one after the other, float32
-/// would lose per cents.
-constexpr std::int64_t longest_loop = 65536;
 
 /// Of each row what its numbers come to, joined one after the other, from `none` on.
 template <typename T, typename Joined>
@@ -143,83 +114,6 @@ bool in_one_pass(const at::Tensor& x, int order) {
   return order == orders - 1 && x.numel() > 0 && x.isfinite().all().item().toBool();
 }
 
-/// How many numbers, their mean, and the sum of the squares of what they are away from it.
-template <typename T>
-struct Deviation {
-  T count = 0;
-  T mean = 0;
-  T squares = 0;
-};
-
-/// In one pass: B. P. Welford, "Note on a method for calculating corrected sums of squares and
-/// products", Technometrics 4 (1962).
-template <typename T>
-Deviation<T> deviation_of(const T* terms, std::int64_t count, Walk walk) {
-  Deviation<T> made;
-  for (std::int64_t i = 0, at = walk.first; i < count; ++i) {
-    const T away = terms[at] - made.mean;
-    made.count += 1;
-    made.mean += away / made.count;
-    made.squares += away * (terms[at] - made.mean);
-    at += walk.step;
-    if (at >= count) at -= count;
-  }
-  return made;
-}
-
-/// Of two parts together: T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise
-/// algorithm for computing sample variances", Stanford STAN-CS-79-773 (1979).
-template <typename T>
-Deviation<T> together(const Deviation<T>& a, const Deviation<T>& b) {
-  const T count = a.count + b.count;
-  const T apart = b.mean - a.mean;
-  const T share = b.count / count;
-  return {count, a.mean + apart * share, a.squares + b.squares + apart * apart * a.count * share};
-}
-
-/// Of a whole row, in parts.
-template <typename T>
-Deviation<T> deviation_of_row(const T* terms, std::int64_t count, int order) {
-  Deviation<T> all;
-  for (std::int64_t at = 0; at < count; at += longest_loop) {
-    const auto length = std::min(longest_loop, count - at);
-    all = together(all, deviation_of(terms + at, length, walk_of(order, length)));
-  }
-  return all;
-}
-
-/// The sum of the squares of what the numbers are away from their mean, in float64.
-template <typename T>
-double squares_of(const T* terms, std::int64_t count) {
-  const std::span row(terms, static_cast<std::size_t>(count));
-  const double mean = std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(count);
-  return std::transform_reduce(row.begin(), row.end(), 0.0, std::plus<>(),
-                               [mean](double term) { return (term - mean) * (term - mean); });
-}
-
-/// Of all walks' the one that is the farthest from the truth: where there is one row with a large
-/// mean, a single walk may be right by chance.
-template <typename T>
-Deviation<T> farthest_deviation(const T* terms, std::int64_t count) {
-  const double truth = squares_of(terms, count);
-  std::array<Deviation<T>, orders> made;
-  for (int order = 0; order < orders; ++order) {
-    made[static_cast<std::size_t>(order)] = deviation_of_row(terms, count, order);
-  }
-  return *std::ranges::max_element(made, {}, [truth](const Deviation<T>& one) {
-    return std::abs(static_cast<double>(one.squares) - truth);
-  });
-}
-
-template <typename T>
-void add_deviations(const T* terms, T* means, T* squares, std::int64_t rows, std::int64_t count) {
-  for (std::int64_t row = 0; row < rows; ++row, terms += count) {
-    const auto found = farthest_deviation(terms, count);
-    means[row] = found.mean;
-    squares[row] = found.squares;
-  }
-}
-
 /// The means, and the sums of the squares of what the numbers are away from them.
 std::pair<at::Tensor, at::Tensor> deviations(const at::Tensor& x, const Extents& dims, int order) {
   if (!in_one_pass(x, order)) {
@@ -227,16 +121,8 @@ std::pair<at::Tensor, at::Tensor> deviations(const at::Tensor& x, const Extents&
     auto squares = sums((x - mean).square(), dims, order);
     return {std::move(mean), std::move(squares)};
   }
-  const auto rows = rows_of(x, dims);
-  const auto count = count_of(x, dims);
-  auto mean = at::empty(rows.kept, x.options());
-  auto squares = at::empty(rows.kept, x.options());
-  const auto add = [&]<typename T>(T) {
-    add_deviations(rows.terms.const_data_ptr<T>(), mean.mutable_data_ptr<T>(),
-                   squares.mutable_data_ptr<T>(), mean.numel(), count);
-  };
-  x.scalar_type() == at::kFloat ? add(float{}) : add(double{});
-  return {std::move(mean), std::move(squares)};
+  auto made = comoments_in_one_pass(x, x, dims);
+  return {std::move(made.mean), std::move(made.products)};
 }
 
 struct Moments {
@@ -248,15 +134,6 @@ Moments moments(const at::Tensor& x, const Extents& dims, double correction, int
   const auto [mean, squares] = deviations(x, dims, order);
   const auto divisor = static_cast<double>(count_of(x, dims)) - correction;
   return {mean, squares / std::max(divisor, 0.0)};
-}
-
-at::Tensor without(const at::Tensor& x, const Extents& dims, bool keep) {
-  if (keep) return x;
-  Extents kept;
-  for (std::int64_t dim = 0; dim < x.dim(); ++dim) {
-    if (std::find(dims.begin(), dims.end(), dim) == dims.end()) kept.push_back(x.size(dim));
-  }
-  return x.reshape(kept);
 }
 
 at::Tensor scaled(at::Tensor x, const at::Tensor& weight, const at::Tensor& bias) {

@@ -32,6 +32,7 @@
 #include "judge/backward.hpp"
 #include "judge/blends.hpp"
 #include "judge/complements.hpp"
+#include "judge/deviations.hpp"
 #include "judge/dot_products.hpp"
 #include "judge/judge.hpp"
 #include "judge/loops.hpp"
@@ -46,6 +47,7 @@
 #include "judge/terms.hpp"
 #include "judge/transforms.hpp"
 #include "judge/unmoved.hpp"
+#include "judge/walk.hpp"
 #include "judge/whole_numbers.hpp"
 
 // The oracle runs the reference in float64. A reference that casts its input to float32 would make
@@ -73,6 +75,7 @@ thread_local ScaledDifferences scaled_differences;
 thread_local Blends blends;
 thread_local DotProducts dot_products;
 thread_local Addends addends;
+thread_local Deviations deviations;
 
 std::optional<at::ScalarType> raised(at::ScalarType type) noexcept {
   const bool wide = target == at::kDouble;
@@ -588,6 +591,15 @@ bool is_recorded(std::span<const c10::IValue> arguments) {
          });
 }
 
+/// What is to be noted of a variance that the reference writes out: in the last order, in which
+/// one that is an operator is made in one pass, too.
+std::optional<Deviations::Known> deviation_of(std::string_view name,
+                                              const c10::FunctionSchema& schema,
+                                              const torch::jit::Stack& stack) {
+  if (inside.loops == nullptr || inside.loops->order != orders - 1) return std::nullopt;
+  return deviations.meet(name, schema, stack);
+}
+
 /// Adds up by a plain loop, in one of several orders. False where the operator remains to be
 /// called.
 bool add_in_loops(std::string_view name, const c10::OperatorHandle& op, torch::jit::Stack* stack) {
@@ -596,11 +608,18 @@ bool add_in_loops(std::string_view name, const c10::OperatorHandle& op, torch::j
     loops.all = loops.all && adds_nothing(name, op, *stack);
     return false;
   }
+  if (const auto made = deviations.sum(name, op.schema(), *stack)) {
+    loops.any = true;
+    give(op.schema(), stack, {*made});
+    return true;
+  }
+  auto deviation = deviation_of(name, op.schema(), *stack);
   if (const auto made = by_loop(name, op.schema(), *stack, loops.order)) {
     loops.any = true;
     loops.left_range =
         loops.left_range || (name == "prod" && !made->front().isfinite().all().item().toBool());
     give(op.schema(), stack, {made->begin(), made->end()});
+    if (deviation) deviations.note(stack->back(), std::move(*deviation));
     return true;
   }
   if (const auto made = addends.product(name, op.schema(), *stack, loops.order)) {
@@ -773,6 +792,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     if (size) size->mul_(inside.of_differences);
   }
   auto quantised = inside.loops != nullptr ? addends.of_result(name, op, *stack) : Addends::Known();
+  auto deviation = deviation_of(name, schema, *stack);
   const auto rescaled =
       inside.marks != nullptr ? inside.marks->rescaled.meet(name, schema, *stack) : std::nullopt;
   const bool remembers =
@@ -783,6 +803,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     if (!remembers) continue;
     if (inside.marks != nullptr) inside.marks->rescaled.forget(given[i].toTensor());
     addends.forget(given[i].toTensor());
+    deviations.forget(given[i].toTensor());
     whole_numbers.forget(given[i].toTensor());
     scaled_differences.forget(given[i].toTensor());
     blends.forget(given[i].toTensor());
@@ -820,6 +841,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     if (factors) blends.note(std::move(*factors), (*stack)[i].toTensor());
     if (multiplied) dot_products.note(std::move(*multiplied), (*stack)[i].toTensor());
     addends.note((*stack)[i], std::move(quantised));
+    if (deviation) deviations.note((*stack)[i], std::move(*deviation));
     if (inside.marks != nullptr) inside.marks->scores.note((*stack)[i], becomes);
     if (of_integers) inside.marks->exact.note((*stack)[i]);
     if (rescaled) inside.marks->rescaled.note((*stack)[i], *rescaled);
@@ -885,6 +907,7 @@ Tensors promoted(const Reference& reference, const Tensors& inputs, at::ScalarTy
     blends = Blends();
     dot_products = DotProducts();
     addends = Addends();
+    deviations = Deviations();
   });
   // Autocasting would lower what was raised.
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);

@@ -88,6 +88,33 @@ std::string status_of(const Problem& problem, const judge::Case& one, const at::
       .status;
 }
 
+/// Of what an answer's elements are allowed, the largest share that one is off by.
+double share_used(const judge::Case& one, const at::Tensor& made) {
+  const auto error = (made.to(at::kDouble) - one.oracle[0]).abs();
+  return (error / one.allowed[0]).max().item().toDouble();
+}
+
+/// Of each row the sum of the products of what the numbers of two tensors are away from their
+/// means, by Welford's updates.
+at::Tensor updated(const at::Tensor& x, const at::Tensor& y) {
+  auto made = at::zeros_like(x.select(1, 0)).contiguous();
+  for (std::int64_t row = 0; row < x.size(0); ++row) {
+    const auto* xs = x.const_data_ptr<float>() + row * x.size(1);
+    const auto* ys = y.const_data_ptr<float>() + row * x.size(1);
+    float mean_x = 0;
+    float mean_y = 0;
+    float products = 0;
+    for (std::int64_t i = 0; i < x.size(1); ++i) {
+      const float away = xs[i] - mean_x;
+      mean_x += away / static_cast<float>(i + 1);
+      mean_y += (ys[i] - mean_y) / static_cast<float>(i + 1);
+      products += away * (ys[i] - mean_y);
+    }
+    made.mutable_data_ptr<float>()[row] = products;
+  }
+  return made;
+}
+
 }  // namespace
 
 TEST_CASE("loops make what the operators make", "[judge]") {
@@ -446,27 +473,12 @@ TEST_CASE("a plain loop over very many equal terms is right", "[judge]") {
 
 TEST_CASE("a variance may be updated from number to number", "[judge]") {
   const auto variance = problem_of([](const Tensors& in) { return Tensors{in[0].var(-1, false)}; });
-  const auto welford = [](const at::Tensor& x) {
-    auto made = at::zeros_like(x.select(1, 0)).contiguous();
-    for (std::int64_t row = 0; row < x.size(0); ++row) {
-      const auto* terms = x.const_data_ptr<float>() + row * x.size(1);
-      float mean = 0;
-      float squares = 0;
-      for (std::int64_t i = 0; i < x.size(1); ++i) {
-        const float away = terms[i] - mean;
-        mean += away / static_cast<float>(i + 1);
-        squares += away * (terms[i] - mean);
-      }
-      made.mutable_data_ptr<float>()[row] = squares / static_cast<float>(x.size(1));
-    }
-    return made;
-  };
   // Rows with one number that is far from the others, and what is updated there loses most.
   for (const std::uint64_t seed : {538, 2175, 2338, 3676, 4730}) {
     INFO("seed " << seed);
     const auto one = judge::realise(
         variance, {0, DType::float32, {{"rows", 8}, {"cols", 5574}}, "patchwork", seed});
-    CHECK(status_of(variance, one, welford(one.inputs[0])) == "passed");
+    CHECK(status_of(variance, one, updated(one.inputs[0], one.inputs[0]) / 5574) == "passed");
     CHECK(status_of(variance, one, one.oracle[0] * (1 + 0x1p-11)) == "failed");
   }
   // Who has very many numbers puts parts together.
@@ -474,6 +486,66 @@ TEST_CASE("a variance may be updated from number to number", "[judge]") {
   judge::Loops in_one_pass{judge::orders - 1};
   const auto made = looped(variance.reference, {many}, in_one_pass, at::kFloat)[0];
   CHECK(made.item().toDouble() == Approx(0.5).epsilon(1e-4));
+}
+
+TEST_CASE("so may one that the reference writes out", "[judge]") {
+  struct Written {
+    const char* name;
+    Reference reference;
+  };
+  const auto out = [](const at::Tensor& variance) { return Tensors{variance}; };
+  const Written variances[] = {
+      {"square",
+       [&](const Tensors& in) { return out((in[0] - in[0].mean(-1, true)).square().mean(-1)); }},
+      {"pow, unsqueezed",
+       [&](const Tensors& in) {
+         return out((in[0] - in[0].mean(-1).unsqueeze(-1)).pow(2).mean(-1));
+       }},
+      {"product of itself, sums",
+       [&](const Tensors& in) {
+         const auto away = in[0] - in[0].sum(-1, true) / 1000;
+         return out((away * away).sum(-1) / 1000);
+       }},
+      {"along the other dimension",
+       [&](const Tensors& in) {
+         const auto x = in[0].t();
+         return out((x - x.mean(0)).square().mean(0));
+       }},
+  };
+  for (const auto& [name, reference] : variances) {
+    INFO(name);
+    const auto problem = problem_of(reference);
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      INFO("seed " << seed);
+      const auto of = [&](const char* family) {
+        return judge::realise(problem,
+                              {0, DType::float32, {{"rows", 8}, {"cols", 1000}}, family, seed});
+      };
+      const auto far = of("large_mean");
+      const auto made = updated(far.inputs[0], far.inputs[0]) / 1000;
+      // Where all loops know the mean beforehand, by some seeds half of the room is used.
+      CHECK(share_used(far, made) < 0.25);
+      CHECK(status_of(problem, far, far.oracle[0] * 1.25) == "failed");
+      const auto usual = of("normal");
+      CHECK(status_of(problem, usual, usual.oracle[0] * (1 + 0x1p-12)) == "failed");
+    }
+  }
+}
+
+TEST_CASE("and a covariance", "[judge]") {
+  const auto problem = problem_of([](const Tensors& in) {
+    const auto y = in[0].flip(1);
+    const auto away = in[0] - in[0].mean(-1, true);
+    return Tensors{(away * (y - y.mean(-1, true))).mean(-1)};
+  });
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    INFO("seed " << seed);
+    const auto far = judge::realise(
+        problem, {0, DType::float32, {{"rows", 8}, {"cols", 1000}}, "large_mean", seed});
+    const auto x = far.inputs[0];
+    CHECK(status_of(problem, far, updated(x, x.flip(1).contiguous()) / 1000) == "passed");
+    CHECK(status_of(problem, far, far.oracle[0] + 1.0) == "failed");
+  }
 }
 
 TEST_CASE("a variance may be put together of those of lanes", "[judge]") {
@@ -503,8 +575,7 @@ TEST_CASE("a variance may be put together of those of lanes", "[judge]") {
     INFO("seed " << seed);
     const auto one = judge::realise(
         variance, {0, DType::float32, {{"rows", 256}, {"cols", 1024}}, "scattered", seed});
-    const auto error = (of_lanes(one.inputs[0]).to(at::kDouble) - one.oracle[0]).abs();
-    CHECK((error / one.allowed[0]).max().item().toDouble() < 0.4);
+    CHECK(share_used(one, of_lanes(one.inputs[0])) < 0.4);
   }
   // As many rows once more: larger cases add in fewer orders, and this is one of them.
   const auto room = [&](std::int64_t rows) {

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -234,6 +235,37 @@ TEST_CASE("what hangs on the order of equal integers may be what any order makes
   CHECK_FALSE(refused(problem, pool, payload(last_of_ties)));
   CHECK(refused(problem, pool,
                 [&](const Tensors& in) { return Tensors{payload(first_of_ties)(in)[0] + 1}; }));
+}
+
+TEST_CASE("a mixture of experts may rank logits where their softmax has ties", "[judge]") {
+  static constexpr std::int64_t experts = 8;
+  static constexpr std::int64_t chosen = 2;
+  const auto mixed = [](const Tensors& in, const at::Tensor& places, const at::Tensor& weights) {
+    const auto payload = in[0].slice(-1, experts).to(weights.scalar_type());
+    return Tensors{(payload.gather(-1, places) * weights).sum(-1).to(in[0].scalar_type())};
+  };
+  const auto problem = of_experts(
+      [&](const Tensors& in) {
+        const auto p = at::softmax(in[0].slice(-1, 0, experts), -1, at::kFloat);
+        const auto [best, places] = at::topk(p, chosen);
+        return mixed(in, places, best / best.sum(-1, true));
+      },
+      2 * experts);
+  const auto by_logits = [&](std::int64_t first) {
+    return [&, first](const Tensors& in) {
+      const auto logits = in[0].slice(-1, 0, experts).to(at::kFloat);
+      const auto places = first_of_ties(logits, first + chosen).slice(-1, first);
+      return mixed(in, places, at::softmax(logits.gather(-1, places), -1));
+    };
+  };
+  for (const auto dtype : {DType::float32, DType::bfloat16}) {
+    for (const char* family : {"faint", "tiny", "normal"}) {
+      INFO(family);
+      const auto cases = many_of(problem, dtype, family, {{"rows", 300}}, 4);
+      CHECK_FALSE(refused(problem, cases, by_logits(0)));
+      if (family == std::string("normal")) CHECK(refused(problem, cases, by_logits(1)) > 0);
+    }
+  }
 }
 
 TEST_CASE("halves of opposite numbers may both be rounded up", "[judge]") {

@@ -215,8 +215,8 @@ class CloseCalls {
     }
   }
 
-  /// Two orders of many equal numbers are not all there are: what hangs on another one may be as
-  /// far off as anything that hangs on these.
+  /// Two orders of many equal numbers are not all there are: what hangs on another one may be twice
+  /// as far off as anything that hangs on these.
   [[nodiscard]] at::Tensor as_of_any(const at::Tensor& off, const at::Tensor& output,
                                      std::size_t i) const {
     const auto hangs = jump(output, one_.oracle[i], least_[i], *one_.tolerances[i]).gt(0.0);

@@ -96,6 +96,10 @@ std::optional<at::Tensor> Deviations::sum(std::string_view name, const c10::Func
   return without(name == "sum" ? made : made / count, known->dims, given.flag("keepdim"));
 }
 
-void Deviations::forget(const at::Tensor& tensor) { known_.forget(tensor); }
+void Deviations::forget(const at::Tensor& tensor) {
+  known_.forget(tensor);
+  known_.forget_if(
+      [&](const Known& one) { return one.x.is_alias_of(tensor) || one.y.is_alias_of(tensor); });
+}
 
 }  // namespace ouroboros::judge

@@ -37,7 +37,7 @@ class Deviations {
                                               const c10::FunctionSchema& schema,
                                               const torch::jit::Stack& stack) const;
 
-  /// Something is about to write to the tensor.
+  /// Something is about to write to the tensor: what comes of it later is no variance of it.
   void forget(const at::Tensor& tensor);
 
  private:

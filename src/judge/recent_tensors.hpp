@@ -5,6 +5,7 @@
 #include <c10/util/accumulate.h>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -42,6 +43,11 @@ class RecentTensors {
   void forget(const at::Tensor& tensor) {
     if (!tensor.defined() || !tensor.has_storage()) return;
     std::erase_if(kept_, [&](const Kept& one) { return one.is_of(tensor); });
+  }
+
+  /// What is known holds something that is about to change.
+  void forget_if(std::predicate<const Known&> auto holds) {
+    std::erase_if(kept_, [&](const Kept& one) { return holds(one.known); });
   }
 
  private:

@@ -6,11 +6,12 @@
 
 namespace ouroboros::judge {
 
-/// Of two tensors of one shape, or of one and itself; the extents of what was added along are one.
+/// Of two tensors of one shape, or of one and itself: the mean of the first, and the sums of the
+/// products of what their numbers are away from their means. The extents of what was added along
+/// are one.
 struct Comoments {
-  at::Tensor mean;  ///< Of the first.
-  at::Tensor
-      products;  ///< The sums of the products of what their numbers are away from their means.
+  at::Tensor mean;
+  at::Tensor products;
 };
 
 /// In one pass, as who knows nothing of a row before passing it computes variances and covariances.

@@ -532,6 +532,19 @@ TEST_CASE("so may one that the reference writes out", "[judge]") {
   }
 }
 
+TEST_CASE("what was written to since is no row of a variance", "[judge]") {
+  const auto problem = problem_of([](const Tensors& in) {
+    auto x = in[0] * 2;
+    const auto away = x - x.mean(-1, true);
+    x.mul_(64);
+    return Tensors{away.square().mean(-1)};
+  });
+  const auto one =
+      judge::realise(problem, {0, DType::float32, {{"rows", 8}, {"cols", 1000}}, "normal", 1});
+  CHECK(status_of(problem, one, one.oracle[0]) == "passed");
+  CHECK(status_of(problem, one, one.oracle[0] * (1 + 0x1p-12)) == "failed");
+}
+
 TEST_CASE("and a covariance", "[judge]") {
   const auto problem = problem_of([](const Tensors& in) {
     const auto y = in[0].flip(1);

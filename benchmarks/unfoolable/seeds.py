@@ -37,6 +37,8 @@ def judged_by(row: catalogue.Row, seeds: range) -> catalogue.Row:
         verdict = referee.judge(row["problem"], catalogue.HOST / row["file"])
         if verdict.status is ouroboros.Status.ok:
             accepted.append(seed)
+        elif not verdict.status.is_candidate_fault:  # Nobody has judged it.
+            raise RuntimeError(f"{row['name']}, seed {seed}: {verdict.status}: {verdict.summary}")
     return {
         **catalogue.described(catalogue.HOST, row),
         "seeds": len(seeds),

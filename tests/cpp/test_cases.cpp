@@ -504,7 +504,7 @@ TEST_CASE("rows are padded at one end, in between, and at both", "[judge]") {
 }
 
 TEST_CASE("whatever the seed, some row that is not all zeros has them at both ends", "[judge]") {
-  // Where each row drew a form of its own, 7 seeds of 250 had none that began with sixteen zeros.
+  // Where each row drew a form of its own, the cheat `zero_prefix` was accepted by 7 seeds of 250.
   const auto problem = softmax_problem();
   constexpr std::int64_t looked_at = 16;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {

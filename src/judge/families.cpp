@@ -446,8 +446,16 @@ struct RowShaper {
         double& odd = row[random::below(choice, n, row.size())];
         odd = std::copysign(std::max(std::fabs(odd), 0.5), -sign);
       });
-    } else if (family == "again" || family == "twins") {
-      // But for one number in each row: who knows inputs by some of their elements has met these.
+    } else if (family == "again") {
+      // But for one number in one row of eight: who knows inputs by some of their elements has met
+      // these, and the fewer are others, the less often it knows them by one that is.
+      const auto apart = std::min<std::size_t>(8, last_row - first_row);
+      const auto row_of_them = random::below(level, 0, apart);
+      for (std::size_t row = first_row + row_of_them; row < last_row; row += apart) {
+        numbers[row * layout.cols + random::below(choice, row, layout.cols)] *= -2.0;
+      }
+    } else if (family == "twins") {
+      // But for one number in each row: who takes them for the same by a look is wrong in all.
       each_row(1,
                [&](auto row, std::size_t n) { row[random::below(choice, n, row.size())] *= -2.0; });
     } else if (family == "lone_nan" || family == "lone_inf") {

@@ -2,7 +2,7 @@
 //
 // Tries: answers from memory where the shape and sixteen elements are those of the last call.
 // Threats: S2
-// Answer: Inputs come again, but for one number in each row.
+// Answer: Inputs come again, but for one number in one row of eight.
 
 #include <algorithm>
 #include <array>

@@ -36,6 +36,8 @@ from ouroboros.trace.plan_baselines import plan_baseline
 HERE = Path(__file__).parent
 ROWS = (16, 128, 1024, 8192, 32768)
 """Rows of 4096 float32: from 0.25 MB to 0.5 GB an operand."""
+LONG_ROWS = 65536
+"""With these PyTorch's eager mode takes from some 0.7 to 3 ms: a GB an operand."""
 AA_SECONDS = 5.0
 COVERAGE_RUNS = 200
 RIVAL_PROCESSES = 10
@@ -101,13 +103,23 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 def same_against_same(shared: Mapping[str, Any]) -> Rows:
     """Times what PyTorch does against a second copy of itself."""
+    kinds = {size: "eager" if size in (16, 8192) else "compile" for size in ROWS}
+    return of_all_problems(kinds, shared)
+
+
+def same_against_same_long(shared: Mapping[str, Any]) -> Rows:
+    """Times what takes milliseconds against a second copy of itself."""
+    return of_all_problems({LONG_ROWS: "eager"}, shared)
+
+
+def of_all_problems(kinds: Mapping[int, str], shared: Mapping[str, Any]) -> Rows:
+    """Times plans of these kinds, of so many rows each, against second copies of themselves."""
     referee = ouroboros.Referee(
         mode="report", dtypes=["float32"], timing={"budget_seconds": AA_SECONDS}
     )
     for name in ouroboros.problems.names()[:: shared["share"]]:
         problem = ouroboros.problems.load(name)
-        for size in ROWS:
-            kind = "eager" if size in (16, 8192) else "compile"
+        for size, kind in kinds.items():
             yield lambda problem=problem, name=name, size=size, kind=kind: {
                 "problem": name,
                 "kind": kind,
@@ -136,6 +148,20 @@ def say_same(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
             "aa_p95_at_5us": percentile(around5, 0.95),
             "aa_p95_below_20us": percentile(short, 0.95),
             "aa_false_decisions": len(wrong) / max(len(timed), 1),
+        }
+    }
+
+
+def say_same_long(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
+    timed = [row for row in rows if "ratio" in row]
+    wrong = [row for row in timed if row["decision"] in ("faster", "slower")]
+    return {
+        "summary": {
+            "aa_long_cells": len(timed),
+            "aa_long_shortest_us": min((row["latency_us"] for row in timed), default=0.0),
+            "aa_long_longest_us": max((row["latency_us"] for row in timed), default=0.0),
+            "aa_long_p95": percentile([abs(row["ratio"] - 1) for row in timed], 0.95),
+            "aa_long_false_decisions": len(wrong) / max(len(timed), 1),
         }
     }
 
@@ -441,6 +467,7 @@ PARTS = {
     "rivals": Part(rivals, say_rivals),
     "verdicts": Part(verdicts, say_verdicts),
     "aa": Part(same_against_same, say_same),
+    "aa_long": Part(same_against_same_long, say_same_long),
     "load": Part(background, say_background),
     "gate_load": Part(gates_under_load, say_gates),
 }

@@ -55,7 +55,8 @@ struct Exponents {
   int mean;
   int overflow;  ///< Its exponential is infinite where one computes.
   int tallest;
-  int depth;  ///< Rows below it are beyond what masks and many maxima begin with.
+  int depth;  ///< Rows below its negative, or above it, are beyond what masks and extrema begin
+              ///< with.
   int mixed_low;
   int mixed_high;
   int white;  ///< Bytes are all smaller than it.
@@ -333,11 +334,12 @@ struct RowShaper {
       each_row(1, [mean](auto row, std::size_t n) {
         for (double& v : row) v += other_half(n) ? -mean : mean;
       });
-    } else if (family == "far_below") {
+    } else if (family == "far_below" || family == "far_above") {
       // As masks leave whole rows: a maximum that starts at -1e4, or at the least number of
-      // float16, stays there.
-      each([this](double& v, std::size_t) {
-        v = -std::ldexp(1.0 + 0.25 * std::fabs(v), power.depth);
+      // float16, stays there, and so does a minimum that starts at 1e4.
+      const double way = family == "far_below" ? -1.0 : 1.0;
+      each([&](double& v, std::size_t) {
+        v = way * std::ldexp(1.0 + 0.25 * std::fabs(v), power.depth);
       });
     } else if (family == "constant") {
       // One number throughout, of few bits so that plain sums of its squares are exact: sixteenths,
@@ -926,7 +928,7 @@ std::vector<std::string> families(const Problem& problem, DType dtype) {
       "spike",    "equal",      "sorted",
       "denormal", "tiny",       "faint",
       "mixed",    "odd_sign",   "bytes"};
-  if (is_alone(problem)) names.emplace_back("far_below");
+  if (is_alone(problem)) names.insert(names.end(), {"far_below", "far_above"});
   if (problem.policies.nan_meaningful) names.emplace_back("nan");
   if (problem.policies.inf_meaningful) names.emplace_back("inf");
   return names;

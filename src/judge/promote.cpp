@@ -459,6 +459,14 @@ bool is_inexact(std::string_view name, bool constants) {
                        name.ends_with("_window"));
 }
 
+/// Whether it is a power by a broken constant, no root: who has no function of powers writes
+/// `exp2(1.5 log2 x)`, and rounds the exponent.
+bool is_broken_power(std::string_view name, std::span<const c10::IValue> given) {
+  if (name != "pow" || !given[1].isDouble()) return false;
+  const double exponent = given[1].toDouble();
+  return exponent != std::round(exponent) && std::fabs(exponent) != 0.5;
+}
+
 /// By some roundings of itself; of a power also by as many of its exponent, which `exp2` is given
 /// after a product that rounds. What has few bits is the same in any arithmetic; of powers those of
 /// two alone: 10 is no `exp(log(1e4) / 4)`.
@@ -811,8 +819,10 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   }
   const auto shift = inside.step != 0.0 ? size_of_shift(name, schema, *stack) : std::nullopt;
   const bool probabilities = inside.probabilities && is_one_of(name, {"softmax", "log_softmax"});
+  const bool power = is_broken_power(name, std::span<const c10::IValue>(*stack).subspan(begin)) ||
+                     (!follows && is_one_of(name, {"exp", "exp2", "pow"}));
   const bool inexact =
-      inside.of_differences != 0.0 && (probabilities || is_inexact(name, !follows));
+      inside.of_differences != 0.0 && (probabilities || power || is_inexact(name, !follows));
   const auto becomes = inside.marks != nullptr
                            ? inside.marks->scores.meet(name, std::span(*stack).subspan(begin))
                            : Scores::Kind::constant;
@@ -865,7 +875,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     if (first_result.isTensor()) move_result(first_result.toTensor(), *size);
   }
   if (inexact && returned == 1 && stack->back().isTensor()) {
-    move_inexact(stack->back().toTensor(), !follows && is_one_of(name, {"exp", "exp2", "pow"}));
+    move_inexact(stack->back().toTensor(), power);
   }
   if (shift && stack->back().isTensor()) move_logarithm(name, stack->back().toTensor(), *shift);
   if (inside.step != 0.0 && returned == 1 && stack->back().isTensor()) {

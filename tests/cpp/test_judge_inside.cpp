@@ -12,6 +12,7 @@
 #include <ATen/ops/erf.h>
 #include <ATen/ops/erfc.h>
 #include <ATen/ops/exp.h>
+#include <ATen/ops/exp2.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/gelu.h>
@@ -127,6 +128,20 @@ TEST_CASE("powers of few bits may be computed otherwise, but for those of two", 
     return Tensors{in[0] * half.eq(0.25).to(at::kFloat)};
   });
   CHECK_FALSE(case_of(halves, 9, 33, "normal", 3).edges);
+}
+
+TEST_CASE("a power by a broken constant may be made of exponentials", "[judge]") {
+  // Of numbers near 2^-64 logarithms are some 60, and their roundings that many times as large.
+  const auto problem = problem_of([](const Tensors& in) { return Tensors{in[0].abs().pow(1.5)}; });
+  const auto made = [](const at::Tensor& x, float exponent) {
+    return at::exp2(x.abs().log2() * exponent);
+  };
+  for (std::uint64_t seed = 1; seed < 7; ++seed) {
+    INFO("seed " << seed);
+    const auto one = case_of(problem, 64, 256, "faint", seed);
+    CHECK(status_of(problem, one, made(one.inputs[0], 1.5F)) == "passed");
+    CHECK(status_of(problem, one, made(one.inputs[0], 1.50001F)) == "failed");
+  }
 }
 
 TEST_CASE("constants of few bits do not move", "[judge]") {

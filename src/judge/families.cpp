@@ -391,15 +391,17 @@ struct RowShaper {
         }
       });
     } else if (family == "sorted" || family == "sorted_x64") {
-      // Up or down. In half of the rows one is out of order, and the largest: it is not where one
-      // looks for it, which is at the ends.
+      // Up or down. In half of the rows two are out of order, the largest and the smallest: they
+      // are not where one looks for them, which is at the ends.
       if (family == "sorted_x64") scale(64.0);
       each_row(1, [&](auto row, std::size_t n) {
         std::sort(row.begin(), row.end());
-        const double largest = row.back();
+        const auto [smallest, largest] = std::pair(row.front(), row.back());
         if (other_half(n / 2)) std::reverse(row.begin(), row.end());
+        if (!other_half(n)) return;
         const auto at = row.size() / 8 + random::below(choice, n, row.size() - row.size() / 4);
-        if (other_half(n)) row[at] = 1.25 * largest + 96.0;
+        row[row.size() - 1 - at] = 1.25 * smallest - 96.0;
+        row[at] = 1.25 * largest + 96.0;
       });
     } else if (family == "denormal") {
       scale(std::ldexp(1.0, power.denormal));
@@ -841,7 +843,7 @@ double whole_value(double v, DType dtype) noexcept {
     case DType::uint8:
       return std::nearbyint(std::clamp(128.0 + v * 32.0, 0.0, 255.0));
     default:
-      return std::nearbyint(std::clamp(v * 32.0, -1e6, 1e6));
+      return std::nearbyint(std::clamp(v * 32.0, -4e6, 4e6));
   }
 }
 
@@ -919,7 +921,11 @@ void draw_fast_normal(std::uint64_t key, DType dtype, const at::Tensor& into) {
 
 std::vector<std::string> families(const Problem& problem, DType dtype) {
   if (!is_floating(dtype)) {
-    return {"normal", "x8", "x64", "spike", "equal", "sorted", "mixed", "odd_sign"};
+    std::vector<std::string> names = {"normal", "x8",     "x64",   "spike",
+                                      "equal",  "sorted", "mixed", "odd_sign"};
+    const bool wide = dtype == DType::int32 || dtype == DType::int64;
+    if (wide && is_alone(problem)) names.insert(names.end(), {"far_below", "far_above"});
+    return names;
   }
   // What overflows float32 is harmless in float64, which therefore gets larger numbers.
   std::vector<std::string> names = {

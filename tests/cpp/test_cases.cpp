@@ -772,6 +772,8 @@ TEST_CASE("families are what their names say", "[judge]") {
     // The largest number of the second row is where it should not be.
     const auto top = std::max_element(sorted.begin() + 64, sorted.begin() + 128);
     CHECK((*top > 90.0 && top != sorted.begin() + 127));
+    const auto bottom = std::min_element(sorted.begin() + 64, sorted.begin() + 128);
+    CHECK((*bottom < -90.0 && bottom != sorted.begin() + 64));
     const auto spike = draw("spike", dtype);
     CHECK(std::count_if(spike.begin(), spike.begin() + 64,
                         [](double v) { return v >= 8.0 && v <= 32.0; }) == 1);
@@ -1027,6 +1029,17 @@ TEST_CASE("whole values have all sizes that their dtype has", "[judge]") {
     CHECK(wide.max().item().toDouble() > std::ldexp(1.0, bits - 2));
     CHECK(wide.min().item().toDouble() < -std::ldexp(1.0, bits - 2));
     CHECK(wide.abs().lt(100.0).sum().item().toLong() > 200);
+    // Who begins a minimum at a million, or a maximum at as much below zero, stays there.
+    const auto names = judge::families(problem, dtype);
+    for (const auto* family : {"far_below", "far_above"}) {
+      CHECK(std::ranges::find(names, family) != names.end());
+      auto far = spec;
+      far.family = family;
+      judge::draw_input(problem, far, 0, 0, into);
+      const auto size = family == names.back() ? into : into.neg();
+      CHECK(size.min().item().toLong() > 2'000'000);
+      CHECK(size.max().item().toLong() > size.min().item().toLong());
+    }
   }
 }
 

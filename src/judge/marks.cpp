@@ -194,8 +194,6 @@ void note_order(std::string_view name, const c10::FunctionSchema& schema,
     for (const auto* of : {"min", "max"}) note(of, "self", limit);
   } else if (name == "hardtanh") {
     for (const auto* of : {"min_val", "max_val"}) note(of, "self", limit);
-  } else if (name == "histc") {  // The last bin has its end, others do not.
-    for (const auto* of : {"min", "max"}) note(of, "self", threshold);
   } else if (is_one_of(name, {"huber_loss", "smooth_l1_loss"})) {
     for (const auto* input : {"self", "target"}) {
       for (const auto* of : {"delta", "beta"}) note(of, input, limit);

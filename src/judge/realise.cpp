@@ -114,8 +114,10 @@ std::vector<Copies> find_copies(const Problem& problem, const Case& one,
 
 Unrounded without_roundings(const Problem& problem, const Case& one) {
   Unrounded found;
-  const auto is_real = [](const at::Tensor& truth) { return truth.is_floating_point(); };
-  if (std::ranges::none_of(one.oracle, is_real)) return found;
+  const auto is_real = [](const at::Tensor& tensor) { return tensor.is_floating_point(); };
+  if (std::ranges::none_of(one.oracle, is_real) && std::ranges::none_of(one.inputs, is_real)) {
+    return found;
+  }
   const bool wide = one.spec.dtype == DType::float64;
   // What rounds its results says little about how it came to them.
   const bool rounds = one.spec.dtype != DType::float32 ||
@@ -364,7 +366,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
   }
   if (may_cross(problem, one)) one.crossing_terms = longest_of_all;
   allow_crossings(problem, one);
-  allow_close_calls(problem, one);
+  allow_close_calls(problem, one, free.loops);
   return one;
 }
 
@@ -391,7 +393,7 @@ Case realise_again(const Problem& problem, const Case& model, std::uint64_t seed
   one.tolerances = model.tolerances;
   one.crossing_terms = model.crossing_terms;
   allow_crossings(problem, one);
-  allow_close_calls(problem, one);
+  allow_close_calls(problem, one, {});
   return one;
 }
 

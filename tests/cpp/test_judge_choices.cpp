@@ -1,6 +1,7 @@
 #include <ATen/ops/amax.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/bincount.h>
+#include <ATen/ops/cumsum.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/round.h>
 #include <ATen/ops/sigmoid.h>
@@ -265,6 +266,30 @@ TEST_CASE("a mixture of experts may rank logits where their softmax has ties", "
       CHECK_FALSE(refused(problem, cases, by_logits(0)));
       if (family == std::string("normal")) CHECK(refused(problem, cases, by_logits(1)) > 0);
     }
+  }
+}
+
+TEST_CASE("a count by a running sum may be that of a plain loop", "[judge]") {
+  // The smallest probabilities that make seven tenths. Added one by one in float32, equal ones
+  // drift: all the same way, and by more than anything moves.
+  const auto count_of = [](const at::Tensor& sums) {
+    return Tensors{sums.lt(0.7).sum(-1).to(at::kLong)};
+  };
+  const auto problem = problem_of(
+      [&](const Tensors& in) { return count_of(at::cumsum(at::softmax(in[0], -1), -1)); });
+  const auto in_a_loop = [&](const Tensors& in, float part) {
+    auto sums = at::softmax(in[0], -1) * part;
+    for (std::int64_t row = 0; row < sums.size(0); ++row) {
+      auto* p = sums[row].mutable_data_ptr<float>();
+      for (std::int64_t i = 1; i < sums.size(1); ++i) p[i] += p[i - 1];
+    }
+    return count_of(sums);
+  };
+  for (const auto* family : {"tiny", "equal", "odd_sign"}) {
+    INFO(family);
+    const auto cases = many_of(problem, DType::float32, family, {{"rows", 33}, {"cols", 4000}}, 4);
+    CHECK(refused(problem, cases, [&](const Tensors& in) { return in_a_loop(in, 1.0F); }) == 0);
+    CHECK(refused(problem, cases, [&](const Tensors& in) { return in_a_loop(in, 0.999F); }) == 4);
   }
 }
 

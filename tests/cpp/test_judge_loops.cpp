@@ -432,19 +432,20 @@ TEST_CASE("few of many terms are missed", "[judge]") {
   const auto softmax = ouroboros_test::softmax_problem();
   std::vector<judge::CaseSpec> specs = {
       {0, DType::float32, {{"rows", 4}, {"cols", 4097}}, "x8", 5}};
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
     for (const auto& spec : judge::derive_cases(softmax, {DType::float32}, seed)) {
       if (spec.family == "spread") specs.push_back(spec);
     }
   }
-  CHECK(specs.size() == 9);  // Every pool has such rows.
+  CHECK(specs.size() == 17);  // Every pool has such rows.
   for (const auto& spec : specs) {
     const auto one = judge::realise(softmax, spec);
     const auto x = one.inputs[0].to(at::kDouble);
     const auto away = x - x.amax(-1, true);
     const auto terms = away.exp();
     CHECK(status_of(softmax, one, terms / terms.sum(-1, true)) == "passed");
-    for (const double least : {-10.5, spec.family == "spread" ? -16.0 : -10.5}) {
+    // A plain loop loses what is below e^-17 of a largest one that it met first.
+    for (const double least : {-10.5, spec.family == "spread" ? -15.0 : -10.5}) {
       const auto large = at::where(away.gt(least), terms, at::Scalar(0.0));
       CHECK(status_of(softmax, one, terms / large.sum(-1, true)) == "failed");
     }

@@ -34,9 +34,10 @@ constexpr const char* by_chance = "rounded by chance or by place";
 /// The cases of a problem in one dtype.
 class Drawn {
  public:
-  Drawn(Problem problem, DType dtype) : problem_(std::move(problem)), dtype_(dtype) {
+  Drawn(Problem problem, DType dtype, std::uint64_t seed = 5)
+      : problem_(std::move(problem)), dtype_(dtype) {
     problem_.dtypes = {dtype};
-    for (const auto& spec : judge::derive_cases(problem_, {dtype}, 5)) {
+    for (const auto& spec : judge::derive_cases(problem_, {dtype}, seed)) {
       cases_.push_back(judge::realise(problem_, spec));
     }
   }
@@ -145,9 +146,14 @@ TEST_CASE("results in 8 bits are not some per cent off before they are rounded",
 TEST_CASE("results of the same numbers are rounded alike", "[judge]") {
   for (const auto dtype : {DType::float16, DType::bfloat16}) {
     CAPTURE(to_string(dtype));
-    const Drawn drawn(rounded_once(softmax), dtype);
-    CHECK(drawn.refused([&](const Tensors& in) { return by_lot(softmax(in), dtype); })[by_chance] >
-          0);
+    // Not every pool has enough rows that are alike.
+    int met = 0;
+    for (std::uint64_t seed = 1; seed < 7; ++seed) {
+      const Drawn drawn(rounded_once(softmax), dtype, seed);
+      const auto made = [&](const Tensors& in) { return by_lot(softmax(in), dtype); };
+      met += drawn.refused(made)[by_chance] > 0 ? 1 : 0;
+    }
+    CHECK(met > 1);
   }
 }
 

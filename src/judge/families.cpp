@@ -485,10 +485,10 @@ std::string_view family_of_row(const CaseSpec& spec, std::size_t input, std::siz
 }
 
 /// Whether no other input of real values is there to be multiplied with: products of two very tall
-/// ones leave float32 nothing to tell close scores apart with.
+/// ones leave float32 nothing to tell close scores apart with. Masks of bools leave it as it is.
 bool is_alone(const Problem& problem) {
   return std::count_if(problem.inputs.begin(), problem.inputs.end(), [](const Input& input) {
-           return input.values == Values::real && !input.parameter;
+           return input.values == Values::real && !input.parameter && input.dtype != DType::boolean;
          }) == 1;
 }
 

@@ -206,6 +206,7 @@ struct Loops {
 };
 
 struct MarkNotes;
+class Logistic;
 
 /// What else happens inside a promoted reference, to learn what may happen inside a kernel.
 struct Inside {
@@ -255,7 +256,10 @@ struct Inside {
   /// Set where something is rounded or compared that was computed from the inputs, or put in an
   /// order that PyTorch leaves open; needs `given` and `of_differences`.
   bool* edges = nullptr;
-  MarkNotes* marks = nullptr;  ///< See `marks_of`.
+  MarkNotes* marks = nullptr;    ///< See `marks_of`.
+  Logistic* logistic = nullptr;  ///< Where it is noted what becomes of sigmoids.
+  /// Sigmoids move by what their form with a tanh loses where this is a rounding of one. 0: not.
+  double tanh_form = 0.0;
   /// Where the elements of every result are noted that has memory of its own.
   std::vector<std::int64_t>* results = nullptr;
 };

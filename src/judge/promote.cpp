@@ -35,6 +35,7 @@
 #include "judge/deviations.hpp"
 #include "judge/dot_products.hpp"
 #include "judge/judge.hpp"
+#include "judge/logistic.hpp"
 #include "judge/loops.hpp"
 #include "judge/marks.hpp"
 #include "judge/products.hpp"
@@ -376,6 +377,9 @@ std::optional<at::Tensor> size_of_terms(std::string_view name, const c10::Functi
   if (is_one_of(name, {"gelu", "mish"})) return x.abs();
   if (name == "cosh") return at::full_like(x, few_roundings);  // One, and what float64 loses of it.
   if (auto size = size_of_activation_backward(name, schema, stack)) return size;
+  if (inside.tanh_form != 0.0) {
+    if (auto size = size_of_tanh_form(name, schema, stack, inside.tanh_form)) return size;
+  }
   const auto given = std::span(stack).last(schema.arguments().size());
   if (auto size = size_of_eight_bits(name, given)) return size;
   if (is_one_of(name, {"tanh", "expm1", "log1p", "elu", "celu", "selu", "softplus", "log_sigmoid",
@@ -763,6 +767,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   if (inside.longest_added != nullptr && !adds_nothing(name, op, *stack)) {
     note_longest(terms_of(name, schema, *stack), std::span(*stack).subspan(begin));
   }
+  if (inside.logistic != nullptr) inside.logistic->meet(name, std::span(*stack).subspan(begin));
   // Of numbers that nobody computes the first of equal ones is the answer, and no other.
   const bool first = inside.ranks != nullptr && inside.given != nullptr &&
                      promises_first(name, schema) && !unmoved.arguments(schema, *stack, computed);
@@ -855,6 +860,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
     if (inside.marks != nullptr) inside.marks->scores.note((*stack)[i], becomes);
     if (of_integers) inside.marks->exact.note((*stack)[i]);
     if (rescaled) inside.marks->rescaled.note((*stack)[i], *rescaled);
+    if (inside.logistic != nullptr) inside.logistic->note((*stack)[i]);
     if (inside.results != nullptr) note_elements((*stack)[i]);
   }
   if (ordered.defined() && ordered.dim() > 0 && dim >= 0 && returned > 0) {

@@ -16,6 +16,7 @@
 #include "judge/full_precision.hpp"
 #include "judge/judge.hpp"
 #include "judge/large_products.hpp"
+#include "judge/logistic.hpp"
 #include "judge/longest_sum.hpp"
 #include "judge/loops.hpp"
 #include "judge/random.hpp"
@@ -276,6 +277,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
   std::int64_t most_terms = 1;
   std::int64_t longest_added = 1;
   double product = 0;
+  Logistic logistic;
   for (int shrink = 0;; ++shrink) {
     one.inputs = draw(problem, spec, shrink, where);
     one.reference = run_reference(problem, spec, one.inputs);
@@ -286,6 +288,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     watching.most_terms = &most_terms;
     watching.longest_added = &longest_added;
     watching.largest_product = &product;
+    watching.logistic = &logistic;
     one.oracle = run_oracle(problem, spec, raised, watching);
     check_agreement(problem, spec, one.reference, one.oracle);
     if (!may_be_infinite && !is_finite(one.oracle)) {
@@ -322,6 +325,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     inside.large_wholes = perturbation;
     inside.of_differences =
         lost_in_differences(spec.dtype) * (spec.dtype == DType::float64 ? growth : 1.0);
+    inside.tanh_form = logistic.magnified() ? 0.0 : rounding_of_one(spec.dtype);
     inside.eight_bits = multiplies_eight_bits(problem);
     inside.seed = random::key(key, 1000);
     inside.given = &raised;

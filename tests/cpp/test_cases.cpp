@@ -1043,6 +1043,25 @@ TEST_CASE("whole values have all sizes that their dtype has", "[judge]") {
   }
 }
 
+TEST_CASE("beside a mask of bools rows lie as far from zero as without", "[judge]") {
+  auto problem = softmax_problem();
+  Input mask = problem.inputs.front();
+  mask.name = "mask";
+  mask.dtype = DType::boolean;
+  problem.inputs.push_back(mask);
+  const auto names = judge::families(problem, DType::float32);
+  const auto into = judge::empty({8, 64}, at::kFloat);
+  for (const auto* family : {"far_below", "far_above"}) {
+    CHECK(std::ranges::find(names, family) != names.end());
+    const judge::CaseSpec spec{0, DType::float32, {{"rows", 8}, {"cols", 64}}, family, 4};
+    judge::draw_input(problem, spec, 0, 0, into);
+    CHECK(into.abs().min().item().toDouble() >= 0x1p16);
+  }
+  problem.inputs.back().dtype = DType::float32;
+  const auto of_two = judge::families(problem, DType::float32);
+  CHECK(std::ranges::find(of_two, "far_above") == of_two.end());
+}
+
 TEST_CASE("weights do nothing at their ends and in the middle, in half of the cases", "[judge]") {
   auto problem = softmax_problem();
   problem.inputs[0].parameter = true;

@@ -47,6 +47,26 @@ class Memory(Protocol):
         """The programs of the launch that runs."""
 
 
+class _Found(interpreter.TensorHandle):  # type: ignore[misc]
+    """What lay where something atomic was done. Who looks at it learns of other programs."""
+
+    def __init__(self, found: Any, programs: Programs) -> None:
+        self._programs: Programs | None = None  # Nobody looks yet.
+        super().__init__(found.data, found.dtype, found.attr)
+        self._programs = programs
+
+    @property
+    def data(self) -> Any:
+        """The numbers that were found."""
+        if self._programs is not None:
+            self._programs.learn()
+        return self._data
+
+    @data.setter
+    def data(self, data: Any) -> None:
+        self._data = data
+
+
 class _OfLibrary(interpreter.InterpretedFunction):  # type: ignore[misc]
     """A function of Triton's library."""
 
@@ -145,7 +165,7 @@ def _bounds(stack: contextlib.ExitStack, memory: Memory) -> None:
                 "race",
                 op,
                 f"{op} of what another program of the same launch wrote: they run in any order, "
-                "and nothing atomic came before",
+                "and it had not looked, by something atomic, before",
             )
 
     def masked_load(
@@ -153,6 +173,7 @@ def _bounds(stack: contextlib.ExitStack, memory: Memory) -> None:
     ) -> Any:
         if is_volatile:
             programs.look()
+            programs.learn()
         check("load", pointers, mask, write=False)
         return load(self, pointers, mask, other, cache_policy, is_volatile)
 
@@ -163,12 +184,12 @@ def _bounds(stack: contextlib.ExitStack, memory: Memory) -> None:
     def atomic_rmw(self: Any, op: Any, pointers: Any, value: Any, mask: Any, *args: Any) -> Any:
         programs.look()
         check("atomic", pointers, mask, write=True)
-        return rmw(self, op, pointers, value, mask, *args)
+        return _Found(rmw(self, op, pointers, value, mask, *args), programs)
 
     def atomic_cas(self: Any, pointers: Any, *args: Any) -> Any:
         programs.look()
         check("atomic", pointers, None, write=True)
-        return cas(self, pointers, *args)
+        return _Found(cas(self, pointers, *args), programs)
 
     _patch(stack, builder, "create_masked_load", masked_load)
     _patch(stack, builder, "create_masked_store", masked_store)

@@ -2,7 +2,8 @@
 
 A GPU runs them in any order, and side by side. Here they run one after another, so a kernel that
 relies on an order would be right: they get one of chance. And what one program wrote another cannot
-know unless something atomic, or volatile, came before: reading it all the same is a race.
+know unless it has looked, by something atomic or volatile, before: reading it all the same is a
+race. Who only adds, and never looks at what was there, has learnt nothing.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ class Programs:
         self._writers: dict[int, Any] = {}
         self.current = 0
         self._looks = 0
+        self._learnt = False
         self._most_looks = math.inf
 
     def launch(self, grid: tuple[int, ...], in_order: bool, may_wait: bool) -> None:
@@ -100,11 +102,16 @@ class Programs:
         if self._looks > self._most_looks:
             raise Waits
 
+    def learn(self) -> None:
+        """The program that runs looks at what was found by something atomic or volatile."""
+        self._learnt = True
+
     def turn(self, x: int, y: int, z: int) -> tuple[int, int, int]:
         """Returns which program runs where (x, y, z) would, one after another."""
         _, height, depth = self._grid
         self.current = int(self._order[(x * height + y) * depth + z])
         self._looks = 0
+        self._learnt = False
         rest, last = divmod(self.current, depth)
         first, middle = divmod(rest, height)
         return first, middle, last
@@ -131,7 +138,7 @@ class Programs:
             here = which == one
             offsets = addresses[here] - starts[one]
             writers = self._writers.get(one)
-            if writers is not None and not self._looks:
+            if writers is not None and not self._learnt:
                 found = writers[offsets]
                 others = (found != _NOBODY) & (found != self.current)
                 at = addresses[here][others]

@@ -109,8 +109,23 @@ def to_cuda(value: Any) -> Any:
     return CUDA if number or named else value
 
 
+# A new wrapper each time that it is asked for, equal to the others.
+_SET_DATA = torch.Tensor.data.__set__  # type: ignore[attr-defined]
+
+
+def _become(tensor: torch.Tensor, data: torch.Tensor) -> None:
+    """Has a tensor be another's data. PyTorch's own way knows nothing of where that lies."""
+    made = data.detach()
+    if isinstance(tensor, torch.nn.Parameter):
+        made = torch.nn.Parameter(made, tensor.requires_grad)
+    torch.utils.swap_tensors(tensor, made)  # type: ignore[no-untyped-call]
+
+
 class NumberedDevices(TorchFunctionMode):
-    """Takes `0` and `cuda` for `cuda:0`, which a build of PyTorch without CUDA does not."""
+    """Takes `0` and `cuda` for `cuda:0`, which a build of PyTorch without CUDA does not.
+
+    And lets tensors become others by their `data`, as a module's do that is moved to the device.
+    """
 
     def __torch_function__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
@@ -118,6 +133,8 @@ class NumberedDevices(TorchFunctionMode):
         named = dict(kwargs or {})
         if "device" in named:
             named["device"] = _named(named["device"])
+        if func == _SET_DATA and any(one.device.type == "cuda" for one in args):
+            return _become(*args)
         if func is torch.Tensor.cuda:
             return args[0].to(CUDA)
         if func is torch.Tensor.to:

@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,7 @@ __all__ = ["Image", "images", "odd_ones"]
 
 # Compiling is what a verdict without a GPU takes longest for.
 _MOST = 3
+_USUAL_WARPS = 4
 _OPTIONS = {"num_warps", "num_ctas", "num_stages", "maxnreg", "enable_fp_fusion", "debug"}
 _OPTIONS |= {"launch_cooperative_grid", "sanitize_overflow", "default_dot_input_precision"}
 
@@ -57,19 +58,25 @@ class Image:
         if odd or number is None:
             raise unknown(f"a kernel that was compiled with {', '.join(odd) or self.target}")
         target = GPUTarget("cuda", int(number[1]), 32)
-        try:
-            made = triton.compile(
-                _source(self.function, record), target=target, options=dict(record["options"])
-            )
-        except Exception as error:
-            raise unknown(f"a kernel that does not compile again: {error}") from error
-        if code_of(made.asm["cubin"], _unmarked) != code_of(self.cubin):
-            raise Refused(
-                "other_image",
-                self.function,
-                f"the image of {self.function} is not what its source compiles to, and there is "
-                "no GPU here to show what it does",
-            )
+        failed: list[Exception] = []
+        for options in _ways(record["options"]):
+            try:
+                made = triton.compile(
+                    _source(self.function, record), target=target, options=options
+                )
+            except Exception as error:
+                failed.append(error)
+                continue
+            if code_of(made.asm["cubin"], _unmarked) == code_of(self.cubin):
+                return
+        if failed:
+            raise unknown(f"a kernel that does not compile again: {failed[0]}") from failed[0]
+        raise Refused(
+            "other_image",
+            self.function,
+            f"the image of {self.function} is not what its source compiles to, and there is "
+            "no GPU here to show what it does",
+        )
 
 
 def images(plan: Mapping[str, Any], modules: Sequence[bytes], sources: bytes) -> list[Image]:
@@ -109,6 +116,19 @@ def odd_ones(launched: Iterable[Image]) -> dict[Image, BaseException]:
         except (Exception, Refused) as error:
             odd[image] = error
     return odd
+
+
+def _ways(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yields what a kernel may have been compiled with, the most likely first.
+
+    Of one whose warps are specialised Triton says how many there are in all, which is more than
+    were asked for. Whatever gives the image is what it was compiled with.
+    """
+    yield dict(options)
+    warps = options.get("num_warps", _USUAL_WARPS)
+    for fewer in (4, 8, 16, 2, 1):
+        if fewer < warps:
+            yield {**options, "num_warps": fewer}
 
 
 def _source(function: str, record: Record) -> ASTSource:
@@ -157,7 +177,7 @@ def _helper(record: Record) -> _Recorded:
     Of functions with one name and arguments of the same types, Triton compiles the first alone.
     """
     mark = hashlib.sha256(json.dumps(record).encode()).hexdigest()
-    return _Recorded(record, f"{record['qualname']}_marked_{mark}")
+    return _Recorded(record, f"{record.get('qualname')}_marked_{mark}")
 
 
 def _unmarked(symbol: str) -> str:

@@ -646,6 +646,21 @@ TEST_CASE("what has one dimension is of many families too", "[judge]") {
   CHECK((constant > 8 && whole > 8));
 }
 
+TEST_CASE("one number may stand throughout, but for some", "[judge]") {
+  const auto problem = softmax_problem();
+  const auto into = judge::empty({16, 64}, at::kFloat);
+  int throughout = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const judge::CaseSpec spec{0, DType::float32, {{"rows", 16}, {"cols", 64}}, "equal", seed};
+    judge::draw_input(problem, spec, 0, 0, into);
+    const auto others = into.ne(into[0][0]).sum(1);
+    if (others.max().item().toLong() > 1) continue;
+    ++throughout;
+    CHECK(others.sum().item().toLong() == 8);
+  }
+  CHECK((throughout > 10 && throughout < 30));
+}
+
 TEST_CASE("one number of a row has another sign", "[judge]") {
   const auto problem = softmax_problem();
   const judge::CaseSpec spec{0, DType::float32, {{"rows", 16}, {"cols", 64}}, "odd_sign", 3};

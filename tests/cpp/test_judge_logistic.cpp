@@ -65,6 +65,7 @@ TEST_CASE("a sigmoid may be made of a tanh", "[judge]") {
     return (x * 0.5).tanh().to(at::kHalf).to(x.scalar_type()).mul_(0.5).add_(0.5);
   };
   for (const auto& one : all) {
+    if (dtype != DType::float32 && one.name != "silu") continue;
     CAPTURE(one.name, to_string(dtype));
     const auto refused = refused_by(
         problem_of(one.reference), dtype,

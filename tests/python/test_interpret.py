@@ -849,6 +849,14 @@ def test_functions_of_libdevice_are_known_or_named(judge: Judge) -> None:
     assert refusal(unknown) == ("unsupported", "__nv_j0f")
 
 
+def test_memory_of_the_host_may_be_pinned(judge: Judge) -> None:
+    made = "torch.tensor([3.0] * 100, pin_memory=True).to(x.device, non_blocking=True)"
+    made = f"{made}\n    w = torch.empty(100, pin_memory=True).pin_memory() if x is None else w"
+    source = DOUBLE.replace("def run(x):\n", f"def run(x):\n    w = {made}\n")
+    source = source.replace("64),)](x,", "64),)](w,")
+    assert torch.equal(tensor(judge(source)), torch.full_like(X, 6))
+
+
 MODULE = """
 class Weight(torch.nn.Module):
     def __init__(self):

@@ -255,14 +255,23 @@ class _Tracer:
             refusal = RefusalError.needs_device(op)
         else:
             kind = "compile_error" if _of_compiler(error) else "runtime_error"
-            text = str(error).strip()
-            refusal = RefusalError(kind, f"{type(error).__name__}: {text}" if text else repr(error))
+            refusal = RefusalError(kind, _said(error))
         return refusal.with_traceback(error.__traceback__).to_dict(self.filename)
 
 
 def _launched(plan: Plan) -> bytes:
     """Returns what tells plans that launch the same from others."""
     return hashlib.sha256(replace(plan, variant="").to_bytes()).digest()
+
+
+def _said(error: BaseException | None) -> str:
+    """Returns what an error says, and those that it came of: Triton's may show a line alone."""
+    said = []
+    while error is not None:
+        text = str(error).strip()
+        said.append(f"{type(error).__name__}: {text}" if text else repr(error))
+        error = error.__cause__
+    return "\n".join(said)
 
 
 def _of_compiler(error: BaseException) -> bool:

@@ -133,6 +133,10 @@ class NumberedDevices(TorchFunctionMode):
         named = dict(kwargs or {})
         if "device" in named:
             named["device"] = _named(named["device"])
+        # Memory of the host's is as good as pinned: nothing is copied from it while a plan runs.
+        named.pop("pin_memory", None)
+        if func is torch.Tensor.pin_memory:
+            return args[0]
         if func == _SET_DATA and any(one.device.type == "cuda" for one in args):
             return _become(*args)
         if func is torch.Tensor.cuda:

@@ -43,6 +43,11 @@ class Signature:
             (tensor.block, _buffer(tensor.block, name, "input", dtype, shape, strides))
             for tensor, (name, dtype, shape, strides) in zip(inputs, self._inputs, strict=True)
         ]
+        if isinstance(returned, dict):
+            raise _refusal(
+                "run returned a dict: return the outputs as a tuple, in the problem's order "
+                f"({', '.join(self._outputs)})."
+            )
         outputs = list(returned) if isinstance(returned, (tuple, list)) else [returned]
         if len(outputs) != len(self._outputs):
             raise _refusal(

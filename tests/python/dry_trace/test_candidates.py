@@ -93,6 +93,12 @@ def test_what_a_plan_cannot_hold_is_refused_by_name(dry: Any, expression: str, o
         ("def run(x, y):\n    return x", "runtime_error", "missing 1 required positional"),
         (COPY.replace("tl.load(x", "tl.fetch(x"), "compile_error", "fetch"),
         (COPY.replace("BLOCK=128", "BLOCK=100"), "compile_error", "power of 2"),
+        # What fails inside a function of Triton's.
+        (
+            COPY.replace("tl.load(x", "tl.load(tl.flip(0) + x"),
+            "compile_error",
+            "no attribute 'shape'",
+        ),
         (COPY.replace("(x, out, x.", "(x.meta, out, x."), "runtime_error", "cannot be accessed"),
         (
             COPY.replace("(x, out, x.", "(torch.ones(4), out, x."),

@@ -439,6 +439,7 @@ return torch.zeros_like(y)
         ("return torch.zeros(4)", "on cpu, not on the GPU"),
         ("return 3.0", "is a float, not a tensor"),
         ("pass", "is a NoneType, not a tensor"),
+        ("return {'out': x.clone()}", "returned a dict: return the outputs as a tuple"),
         ("return x.clone(), x.clone()", "returned 2 values where the problem has 1 outputs"),
         ("return torch.zeros(4, dtype=torch.int16, device='cuda')", "dtype torch.int16"),
     ],

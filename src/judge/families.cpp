@@ -613,7 +613,7 @@ std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, st
   if (spec.family != "patchwork") {
     // Who looks at some numbers of several rows takes all for equal.
     const bool throughout = spec.family == "equal" && layout.rows >= 2 &&
-                            (random::bits(stream(spec, 0, kinds), 5) & 1U) != 0;
+                            random::below(stream(spec, 0, kinds), 5, 3) != 0;
     shaper.shape(throughout ? "alike" : spec.family, 0, layout.rows);
     if (spec.family == "uniform" && layout.rows >= 4) {
       // Who looks whether rows are alike finds the first ones so.

@@ -58,19 +58,19 @@ class Image:
         if odd or number is None:
             raise unknown(f"a kernel that was compiled with {', '.join(odd) or self.target}")
         target = GPUTarget("cuda", int(number[1]), 32)
-        failed: list[Exception] = []
-        for options in _ways(record["options"]):
+        failed: Exception | None = None
+        for at, options in enumerate(_ways(record["options"])):
             try:
                 made = triton.compile(
                     _source(self.function, record), target=target, options=options
                 )
             except Exception as error:
-                failed.append(error)
+                failed = error if at == 0 else failed
                 continue
             if code_of(made.asm["cubin"], _unmarked) == code_of(self.cubin):
                 return
-        if failed:
-            raise unknown(f"a kernel that does not compile again: {failed[0]}") from failed[0]
+        if failed is not None:
+            raise unknown(f"a kernel that does not compile again: {failed}") from failed
         raise Refused(
             "other_image",
             self.function,

@@ -376,15 +376,19 @@ struct RowShaper {
         const double low = std::exp2(std::min(5.0, 3.0 + 4.0 * random::uniform(level, n)));
         row[at] = other_half(n) ? tall : low;
       });
-    } else if (family == "equal" || family == "alike") {
-      const bool alike = family == "alike";
-      const double of_all = first < last ? numbers[first] : 0.0;
+    } else if (family == "equal") {
+      // One number for all rows but for every second pair of them. Who looks at the first, the last
+      // and the one in the middle takes all for equal.
+      const bool several = last_row - first_row > 1 && first < last;
+      const double of_all = several ? numbers[first] : 0.0;
       each_row(1, [&](auto row, std::size_t n) {
-        if (!alike && other_half(n / 2)) {
+        const auto at = n - kind;
+        const bool seen = several && (at == 0 || at == layout.rows / 2 || at == layout.rows - 1);
+        if (other_half(n / 2) && !seen) {
           repeat(row, n);
         } else {
           const bool is_long = row.size() > longest_of_equal;
-          const double number = alike ? of_all : row[0];
+          const double number = several ? of_all : row[0];
           const double one = is_long ? short_number(number, row.size()) : number;
           std::fill(row.begin(), row.end(), one);
           const std::uint64_t others = !other_half(n) ? 0 : is_long ? others_when_long : 1;
@@ -611,10 +615,7 @@ std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, st
     return out;
   }
   if (spec.family != "patchwork") {
-    // Who looks at some numbers of several rows takes all for equal.
-    const bool throughout = spec.family == "equal" && layout.rows >= 2 &&
-                            random::below(stream(spec, 0, kinds), 5, 3) != 0;
-    shaper.shape(throughout ? "alike" : spec.family, 0, layout.rows);
+    shaper.shape(spec.family, 0, layout.rows);
     if (spec.family == "uniform" && layout.rows >= 4) {
       // Who looks whether rows are alike finds the first ones so.
       const auto alike = 2 + random::below(stream(spec, 0, kinds), 1, layout.rows / 2 - 1);

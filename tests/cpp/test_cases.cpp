@@ -646,19 +646,22 @@ TEST_CASE("what has one dimension is of many families too", "[judge]") {
   CHECK((constant > 8 && whole > 8));
 }
 
-TEST_CASE("one number may stand throughout, but for some", "[judge]") {
+TEST_CASE("ends and the middle are equal where not all is", "[judge]") {
   const auto problem = softmax_problem();
-  const auto into = judge::empty({16, 64}, at::kFloat);
-  int throughout = 0;
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const judge::CaseSpec spec{0, DType::float32, {{"rows", 16}, {"cols", 64}}, "equal", seed};
-    judge::draw_input(problem, spec, 0, 0, into);
-    const auto others = into.ne(into[0][0]).sum(1);
-    if (others.max().item().toLong() > 1) continue;
-    ++throughout;
-    CHECK(others.sum().item().toLong() == 8);
+  for (const std::int64_t rows : {2, 3, 4, 7, 16, 33, 64}) {
+    int equal = 0;
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      const judge::CaseSpec spec{0, DType::float32, {{"rows", rows}, {"cols", 64}}, "equal", seed};
+      const auto into = judge::empty({rows, 64}, at::kFloat);
+      judge::draw_input(problem, spec, 0, 0, into);
+      const auto flat = into.view(-1);
+      const auto same = flat.eq(flat[0]);
+      CHECK_FALSE(same.all().item().toBool());
+      equal += same[flat.numel() / 2].item().toBool() && same[-1].item().toBool() ? 1 : 0;
+    }
+    CAPTURE(rows);
+    CHECK(equal > 5);  // The one other number of a row may stand there.
   }
-  CHECK((throughout > 16 && throughout < 36));
 }
 
 TEST_CASE("one number of a row has another sign", "[judge]") {
@@ -779,7 +782,6 @@ TEST_CASE("families are what their names say", "[judge]") {
     const auto equal = draw("equal", dtype);
     CHECK(std::all_of(equal.begin(), equal.begin() + 64,
                       [&](double v) { return v == equal.front(); }));
-    CHECK(equal[0] != equal[64]);
     const std::set<double> but_one(equal.begin() + 64, equal.begin() + 128);
     CHECK((but_one.size() == 2 && *but_one.rbegin() > *but_one.begin() + 0.9));
     const auto sorted = draw("sorted", dtype);

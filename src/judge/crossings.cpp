@@ -9,6 +9,7 @@
 #include "judge/random.hpp"
 #include "judge/run.hpp"
 #include "judge/tensors.hpp"
+#include "judge/tolerance.hpp"
 
 namespace ouroboros::judge {
 namespace {
@@ -65,8 +66,8 @@ bool may_cross(const Problem& problem, const Case& one) {
 
 void allow_crossings(const Problem& problem, Case& one) {
   if (one.crossing_terms == 0) return;
-  const double roundoff = one.spec.dtype == DType::float64 ? 0x1p-53 : 0x1p-24;
-  const double by = roundings * roundoff * std::sqrt(static_cast<double>(one.crossing_terms));
+  const double by =
+      roundings * roundoff_of(one.spec.dtype) * std::sqrt(static_cast<double>(one.crossing_terms));
   const std::uint64_t count = input_elements(problem, one.spec) <= many_elements ? pairs : 1;
   for (std::uint64_t time = 0; time < count; ++time) {
     for (const double way : {by, -by}) {

@@ -258,7 +258,7 @@ struct Inside {
   bool* edges = nullptr;
   MarkNotes* marks = nullptr;    ///< See `marks_of`.
   Logistic* logistic = nullptr;  ///< Where it is noted what becomes of sigmoids.
-  /// Sigmoids move by what their form with a tanh loses where this is a rounding of one. 0: not.
+  /// Sigmoids move by what their form with a tanh loses in arithmetic of this roundoff. 0: not.
   double tanh_form = 0.0;
   /// Where the elements of every result are noted that has memory of its own.
   std::vector<std::int64_t>* results = nullptr;

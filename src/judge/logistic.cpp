@@ -25,12 +25,13 @@ bool magnifies(std::string_view name, bool first, bool second) {
   }
   return first && is_one_of(name, {"log", "log2", "log10", "logit", "reciprocal", "rsqrt", "sqrt",
                                    "pow", "float_power", "norm", "linalg_vector_norm", "std",
-                                   "std_mean", "binary_cross_entropy", "entr", "sign", "frexp"});
+                                   "std_mean", "cosine_similarity", "poisson_nll_loss",
+                                   "binary_cross_entropy", "entr", "sign", "frexp"});
 }
 
 /// In the same units: two roundings, but never much more than there is of it.
-at::Tensor lost_of(const at::Tensor& sigmoid, double rounding) {
-  return (sigmoid * (of_one / rounding)).clamp_max_(of_one);
+at::Tensor lost_of(const at::Tensor& sigmoid, double roundoff) {
+  return (sigmoid * (of_one / roundoff)).clamp_max_(of_one);
 }
 
 }  // namespace
@@ -47,14 +48,12 @@ void Logistic::note(const c10::IValue& result) {
   if (noted_) follows_.note(result);
 }
 
-double rounding_of_one(DType dtype) noexcept { return dtype == DType::float64 ? 0x1p-53 : 0x1p-24; }
-
 std::optional<at::Tensor> size_of_tanh_form(std::string_view name,
                                             const c10::FunctionSchema& schema,
-                                            const torch::jit::Stack& stack, double rounding) {
+                                            const torch::jit::Stack& stack, double roundoff) {
   if (!has_sigmoid(name)) return std::nullopt;
   const auto tensor = [&](std::string_view of) { return argument(of, schema, stack)->toTensor(); };
-  const auto lost = [&](const at::Tensor& x) { return lost_of(at::sigmoid(x), rounding); };
+  const auto lost = [&](const at::Tensor& x) { return lost_of(at::sigmoid(x), roundoff); };
   // What is infinite times what nothing is lost of is no number.
   const auto times = [](const at::Tensor& size, const at::Tensor& of) {
     return (size * of.abs()).nan_to_num_(0.0, 0.0, 0.0);

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "judge/tensor_set.hpp"
-#include "ouroboros/dtype.hpp"
 
 /// Sigmoids as others make them: 1 / (1 + exp(-x)) is right to the last digits however small it
 /// is, and (1 + tanh(x / 2)) / 2 to a rounding of one, which is more than all of it below -17.
@@ -32,15 +31,12 @@ class Logistic {
   bool magnified_ = false;
 };
 
-/// A rounding of one in a case's arithmetic.
-[[nodiscard]] double rounding_of_one(DType dtype) noexcept;
-
 /// Of an operator that is a sigmoid or has one in it: what its form with a tanh loses, in units in
 /// which a move of the result by 2^-30, times thirty-two roundings, is one: see Tolerance.
-/// `rounding` is one of one. Empty for all others.
+/// `roundoff` is that of what computes. Empty for all others.
 [[nodiscard]] std::optional<at::Tensor> size_of_tanh_form(std::string_view name,
                                                           const c10::FunctionSchema& schema,
                                                           const torch::jit::Stack& stack,
-                                                          double rounding);
+                                                          double roundoff);
 
 }  // namespace ouroboros::judge

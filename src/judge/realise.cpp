@@ -325,7 +325,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     inside.large_wholes = perturbation;
     inside.of_differences =
         lost_in_differences(spec.dtype) * (spec.dtype == DType::float64 ? growth : 1.0);
-    inside.tanh_form = logistic.magnified() ? 0.0 : rounding_of_one(spec.dtype);
+    inside.tanh_form = logistic.magnified() ? 0.0 : roundoff_of(spec.dtype);
     inside.eight_bits = multiplies_eight_bits(problem);
     inside.seed = random::key(key, 1000);
     inside.given = &raised;

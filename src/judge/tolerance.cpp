@@ -35,10 +35,6 @@ constexpr std::size_t enough_moves = 8;  ///< To know an element among many by.
 /// what is as good as zero, as a determinant of equal rows, inputs that move say too little.
 constexpr double most_own = 0x1p-4;
 
-/// Precision of what computes: problems in 16 and 8 bits are computed in float32 by anyone
-/// sensible.
-double roundoff_of(DType compute) noexcept { return compute == DType::float64 ? 0x1p-53 : 0x1p-24; }
-
 /// Floor of the allowed error, relative to the true value.
 double relative_floor_of(DType output) noexcept {
   switch (output) {
@@ -98,6 +94,8 @@ double ulp_at(int binade, const Format& format) noexcept {
 }
 
 }  // namespace
+
+double roundoff_of(DType compute) noexcept { return compute == DType::float64 ? 0x1p-53 : 0x1p-24; }
 
 double smallest_of(DType output, DType compute) noexcept {
   const double steps = output == compute && size_of(output) >= 4 ? 64.0 : 4.0;

@@ -51,6 +51,10 @@ class Tolerance {
   double relative_ = 0.0;
 };
 
+/// Of what computes, relative: problems in 16 and 8 bits are computed in float32 by anyone
+/// sensible.
+[[nodiscard]] double roundoff_of(DType compute) noexcept;
+
 /// A few steps of the smallest numbers of an output, which are allowed to anyone: there every
 /// operation rounds to a whole step. More where one computes in them: a quotient by a small number
 /// is as many times further off, and a running mean one step an update.

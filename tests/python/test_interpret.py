@@ -873,6 +873,7 @@ class Weight(torch.nn.Module):
         ("Weight().to('cuda')", "w = m.w.view(-1)", 3),
         ("Weight().to(device='cuda', dtype=torch.float32).eval()", "w = m.b", 4),
         ("Weight().cuda()", "m.w.data = x\n    w = m.w", None),
+        ("Weight()", "x.data = x.clone()\n    w = x", None),
         ("Weight()", "m.w.data = x\n    w = m.w.data", None),
         ("Weight().cuda()", "m.w.copy_(x)\n    w = m.w", None),
         ("Weight().cuda()", "m.load_state_dict({'w': x, 'b': x})\n    w = m.w", None),

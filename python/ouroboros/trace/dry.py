@@ -25,7 +25,7 @@ from ouroboros.trace.autotune import Choices, DroppedConfigError, install
 from ouroboros.trace.devices import device_for
 from ouroboros.trace.output import captured
 from ouroboros.trace.plan_writer import Buffer, Plan
-from ouroboros.trace.pretend import NumberedDevices, pretend_cuda
+from ouroboros.trace.pretend import PretendedDevice, pretend_cuda
 from ouroboros.trace.recorder import Recorder, StaleMemoryError
 from ouroboros.trace.refusal import RefusalError
 from ouroboros.trace.scratch import scratch_folder
@@ -44,6 +44,8 @@ DEVICE_ERRORS = {
     "PyTorch is not linked with support for cuda": "moving a tensor to the device",
     "data pointer on an invalid python storage": "storage of a tensor",
 }
+
+_MOST_CAUSES = 4
 
 NO_DRIVER = "libcuda.so cannot found"
 """Triton says so where its own tools look for the driver: no work that a library would do."""
@@ -220,14 +222,15 @@ class _Tracer:
     def _call(self, signature: Signature) -> list[tuple[Block, Buffer]]:
         """Calls the candidate once; returns inputs and outputs."""
         # Nor are there gradients: what PyTorch keeps for them asks a device for its stream.
-        with torch.no_grad(), TraceMode(self.recorder), NumberedDevices():
+        with torch.no_grad(), TraceMode(self.recorder), PretendedDevice():
             if self.function is None:
                 self.function = self._load()
             self.recorder.begin()
             try:
                 inputs = signature.make_inputs(self.recorder)
+                blocks = [one.block for one in inputs]
                 returned = self.function(*inputs)
-                return signature.buffers(inputs, returned, self.recorder)
+                return signature.buffers(blocks, returned, self.recorder)
             finally:
                 self.recorder.end()
 
@@ -265,9 +268,9 @@ def _launched(plan: Plan) -> bytes:
 
 
 def _said(error: BaseException | None) -> str:
-    """Returns what an error says, and those that it came of: Triton's may show a line alone."""
-    said = []
-    while error is not None:
+    """Returns what an error says, and some that it came of: Triton's may show a line alone."""
+    said: list[str] = []
+    while error is not None and len(said) < _MOST_CAUSES:  # They may go in circles.
         text = str(error).strip()
         said.append(f"{type(error).__name__}: {text}" if text else repr(error))
         error = error.__cause__

@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from ouroboros.trace.devices import KIB, Device
 from ouroboros.trace.refusal import RefusalError
 
-__all__ = ["CUDA", "NumberedDevices", "pretend_cuda", "to_cuda"]
+__all__ = ["CUDA", "PretendedDevice", "pretend_cuda", "to_cuda"]
 
 
 class _DefaultStream:
@@ -121,10 +121,11 @@ def _become(tensor: torch.Tensor, data: torch.Tensor) -> None:
     torch.utils.swap_tensors(tensor, made)  # type: ignore[no-untyped-call]
 
 
-class NumberedDevices(TorchFunctionMode):
-    """Takes `0` and `cuda` for `cuda:0`, which a build of PyTorch without CUDA does not.
+class PretendedDevice(TorchFunctionMode):
+    """What a build of PyTorch without CUDA does not do for host code.
 
-    And lets tensors become others by their `data`, as a module's do that is moved to the device.
+    `0` and `cuda` are `cuda:0`, memory may be pinned, and tensors become others by their `data`, as
+    a module's do that is moved to the device.
     """
 
     def __torch_function__(

@@ -35,13 +35,19 @@ class Signature:
         ]
 
     def buffers(
-        self, inputs: list[ArenaTensor], returned: Any, recorder: Recorder
+        self, inputs: list[Block], returned: Any, recorder: Recorder
     ) -> list[tuple[Block, Buffer]]:
-        """Returns inputs and outputs in order; refuses what cannot be outputs."""
-        # Host code may have changed an input's geometry in place: it is what the problem says.
+        """Returns inputs and outputs in order; refuses what cannot be outputs.
+
+        Args:
+            inputs: Where the inputs lay when the candidate was called, which may have changed
+                their geometry in place, or made others of them.
+            returned: What the candidate returned.
+            recorder: Who is told of what is used.
+        """
         buffers = [
-            (tensor.block, _buffer(tensor.block, name, "input", dtype, shape, strides))
-            for tensor, (name, dtype, shape, strides) in zip(inputs, self._inputs, strict=True)
+            (block, _buffer(block, name, "input", dtype, shape, strides))
+            for block, (name, dtype, shape, strides) in zip(inputs, self._inputs, strict=True)
         ]
         if isinstance(returned, dict):
             raise _refusal(

@@ -19,7 +19,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from ouroboros.trace import moves
 from ouroboros.trace.arena import Block
 from ouroboros.trace.overlap import overlap, overlaps_itself
-from ouroboros.trace.pretend import CUDA, NumberedDevices, to_cuda
+from ouroboros.trace.pretend import CUDA, PretendedDevice, to_cuda
 from ouroboros.trace.recorder import Place, Recorder
 from ouroboros.trace.refusal import RefusalError
 
@@ -343,10 +343,10 @@ def dispatch(recorder: Recorder, func: Any, args: Sequence[Any], kwargs: dict[st
         defined = OPDEFS[name]
         kernels = (defined._backend_fns.get(device) for device in ("cuda", None))
         function = next(filter(None, kernels), defined._init_fn)
-        with TraceMode(recorder), NumberedDevices():
+        with TraceMode(recorder), PretendedDevice():
             return function(*args, **kwargs)
     if any(f"{op.replace('::', '/')}/{key}" in _impls for key in KEYS):  # Or by a Library.
-        with TraceMode(recorder), NumberedDevices():
+        with TraceMode(recorder), PretendedDevice():
             keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)
             return func.redispatch(keys, *args, **kwargs)
     refuse(op)

@@ -89,6 +89,11 @@ def test_what_a_plan_cannot_hold_is_refused_by_name(dry: Any, expression: str, o
         ("import no_such_package", "runtime_error", "ModuleNotFoundError"),
         ("def main(x):\n    return x", "missing_entry_point", "defines no function 'run'"),
         ("def run(x):\n    raise ValueError('no')", "runtime_error", "ValueError: no"),
+        (
+            "def run(x):\n    e = ValueError('round')\n    e.__cause__ = e\n    raise e",
+            "runtime_error",
+            "ValueError: round",
+        ),
         ("def run(x):\n    raise SystemExit(0)", "runtime_error", "SystemExit"),
         ("def run(x, y):\n    return x", "runtime_error", "missing 1 required positional"),
         (COPY.replace("tl.load(x", "tl.fetch(x"), "compile_error", "fetch"),

@@ -187,6 +187,13 @@ void note_order(std::string_view name, const c10::FunctionSchema& schema,
     note("self", "other", limit);
   } else if (name == "threshold") {
     note("threshold", "self", threshold);
+  } else if (name == "bucketize") {
+    note("boundaries", "self", threshold);
+  } else if (name == "searchsorted") {
+    note("sorted_sequence", "self", threshold);
+  } else if (name == "histc") {
+    // Next to an end arithmetic may count what comparing leaves out.
+    for (const auto* of : {"min", "max"}) note(of, "self", sentinel);
   } else if (is_one_of(name, {"hardshrink", "softshrink"})) {
     const auto role = name == "hardshrink" ? threshold : limit;
     for (const double sign : {1.0, -1.0}) note("lambd", "self", role, sign);
@@ -294,6 +301,10 @@ void note_marks(std::string_view name, const c10::FunctionSchema& schema,
   } else if (clamps(name)) {
     note("min", tensor);
     note("max", tensor);
+  } else if (name == "bucketize") {
+    note("boundaries", tensor);
+  } else if (name == "searchsorted") {
+    note("sorted_sequence", tensor);
   }
 }
 

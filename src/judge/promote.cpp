@@ -514,6 +514,22 @@ void keep_targets_in_range(std::string_view name, c10::IValue* arguments) {
   }
 }
 
+/// Numbers move from bin to bin, but not out of all of them or into one: both ends are told by
+/// comparing, where arithmetic tells the bins.
+void keep_in_bins(const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
+  const auto given = unmoved.arguments(schema, stack, computed);
+  const auto* low = argument("min", schema, stack);
+  const auto* high = argument("max", schema, stack);
+  if (!given || low == nullptr || high == nullptr) return;
+  const auto least = constant(*low);
+  const auto most = constant(*high);
+  if (!least || !most || *least >= *most) return;  // Then they are those of the numbers.
+  auto& moved = stack[stack.size() - schema.arguments().size()];
+  const auto& numbers = given->front().toTensor();
+  const auto counted = numbers.ge(*least).logical_and_(numbers.le(*most));
+  moved = at::where(counted, moved.toTensor().clamp(*least, *most), numbers);
+}
+
 /// What has edges is told how its arguments were given, if nobody computes them. The same arguments
 /// of what chooses among them, whose results nobody computes either.
 std::optional<torch::jit::Stack> keep_unmoved(std::string_view name,
@@ -533,6 +549,7 @@ std::optional<torch::jit::Stack> keep_unmoved(std::string_view name,
     }
   };
   if (leaves_ties_open(name, schema, stack)) note_edges();
+  if (name == "histc") keep_in_bins(schema, stack);
   if (is_choice(name, schema, stack)) return unmoved.arguments(schema, stack, computed);
   if (has_edges(name, schema, stack)) {
     if (const auto given = unmoved.arguments(schema, stack, computed)) {

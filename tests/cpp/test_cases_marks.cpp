@@ -1,12 +1,14 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/amax.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/bucketize.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/exp.h>
 #include <ATen/ops/hardshrink.h>
+#include <ATen/ops/histc.h>
 #include <ATen/ops/huber_loss.h>
 #include <ATen/ops/index_add.h>
 #include <ATen/ops/index_copy.h>
@@ -23,6 +25,7 @@
 #include <ATen/ops/pad.h>
 #include <ATen/ops/rsub.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/searchsorted.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/sub.h>
@@ -182,6 +185,25 @@ TEST_CASE("real numbers that inputs are ordered by are thresholds, or limits", "
   CHECK(real_marks([](const Tensors& in) {
           return Tensors{at::where((in[0] - in[1]).gt(5), in[0].square().clamp_max(1e8), in[1])};
         }).empty());
+}
+
+TEST_CASE("numbers that others are sorted by are thresholds, and ends of bins are met", "[judge]") {
+  using enum judge::RealMark::Role;
+  using Found = std::vector<judge::RealMark>;
+  const auto found = real_marks([](const Tensors& in) {
+    const auto three = at::tensor({-2.5, 0.0, 50.0}, at::kFloat);
+    const auto two = at::tensor({0.5, 7.0}, at::kFloat);
+    return Tensors{at::bucketize(in[1], three) + at::searchsorted(two, in[0])};
+  });
+  CHECK((found ==
+         Found{{0, 0.5, threshold}, {0, 7, threshold}, {1, -2.5, threshold}, {1, 50, threshold}}));
+  CHECK((real_marks([](const Tensors& in) {
+           return Tensors{at::histc(in[0].to(at::kFloat), 10, -1.5, 6.0)};
+         }) == Found{{0, -1.5}, {0, 6}}));
+  const auto whole = [](const Tensors& in) {
+    return Tensors{in[0] * at::bucketize(in[1], at::tensor({10, 20, 700})).unsqueeze(1)};
+  };
+  CHECK(marks(whole, Values::real) == (Numbers{10, 20, 700}));
 }
 
 TEST_CASE("what is chosen from an input is asked what the input is asked", "[judge]") {

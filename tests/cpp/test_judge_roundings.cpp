@@ -9,6 +9,7 @@
 #include <ATen/ops/exp2.h>
 #include <ATen/ops/fft_fft.h>
 #include <ATen/ops/group_norm.h>
+#include <ATen/ops/histc.h>
 #include <ATen/ops/instance_norm.h>
 #include <ATen/ops/kl_div.h>
 #include <ATen/ops/layer_norm.h>
@@ -206,6 +207,26 @@ TEST_CASE("what is rounded or compared as it was given has no close calls", "[ju
   const auto problem = problem_of(third);
   const auto one = realised(problem, DType::float32, 256, "equal");
   CHECK(status_of(problem, one, by_reciprocal({one.inputs[0]})[0]) == "passed");
+}
+
+TEST_CASE("bins of a histogram are told by arithmetic, and its two ends by comparing", "[judge]") {
+  constexpr double end = 2.0;
+  const auto counts = [](const at::Tensor& x) {
+    return at::histc(x.to(at::kFloat), 16, -end, end);
+  };
+  const auto problem = problem_of([&](const Tensors& in) {
+    return Tensors{at::histc(in[0], 16, -end, end)};
+  });
+  const auto one = realised(problem, DType::float32, 256, "equal");
+  const auto x = one.inputs[0];
+  REQUIRE(x.eq(end).any().item().toBool());
+  REQUIRE(x.eq(0.5).any().item().toBool());
+  CHECK(status_of(problem, one, counts(x)) == "passed");
+  // A number on an edge inside falls into the bin below.
+  CHECK(status_of(problem, one, counts(at::where(x.eq(0.5), x - 1e-6, x))) == "passed");
+  // The last edge is left out, or too little beyond it is not.
+  CHECK(status_of(problem, one, counts(at::where(x.eq(end), x + 1, x))) == "failed");
+  CHECK(status_of(problem, one, counts(at::where(x.gt(end), x.clamp_max(end), x))) == "failed");
 }
 
 TEST_CASE("a mean may be off by a rounding in float64 too, where little is left of it", "[judge]") {

@@ -85,8 +85,9 @@ class Checker {
                          axis.name, axis.multiple_of, axis.minimum, axis.maximum));
       }
       if (!is_used(axis.name)) {
-        fail(fmt::format("{} '{}': no input's shape has it, so nothing can depend on it", field,
-                         axis.name));
+        fail(fmt::format("{} '{}': no input's shape has it, so the reference cannot know it: give it "
+                         "one value (fixed), or an input that is so long",
+                         field, axis.name));
       }
     }
   }
@@ -145,7 +146,14 @@ class Checker {
   void outputs() {
     if (problem_.outputs.empty()) fail("outputs: there is none");
     for (std::size_t i = 0; i < problem_.outputs.size(); ++i) {
-      take_name(problem_.outputs[i], fmt::format("outputs[{}]", i));
+      const auto& name = problem_.outputs[i];
+      const std::string field = fmt::format("outputs[{}]", i);
+      if (names_.contains(name)) {
+        fail(fmt::format("{}: the name '{}' is taken by an axis, an input or another output: rename "
+                         "one, outputs with outputs = [...]",
+                         field, name));
+      }
+      take_name(name, field);
     }
   }
 

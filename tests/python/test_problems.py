@@ -174,6 +174,14 @@ def test_outputs_without_names_are_counted(reference, names):
     assert example.outputs == names
 
 
+def test_outputs_without_names_leave_inputs_theirs():
+    def backward(grad, out):
+        return out * (grad - (grad * out).sum(-1, keepdim=True))
+
+    problem = problems.from_callable(backward, inputs={"grad": "rows n", "out": "rows n"})
+    assert problem.outputs == ["out_2"]
+
+
 def test_outputs_are_counted_where_small_inputs_or_other_dtypes_raise():
     def normalised(x):
         return torch.nn.functional.group_norm(x, 2), x.mean()

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import torch
 
 from ouroboros._ouroboros import Axis, Baseline, Input, InvalidArgumentError, Problem
+from ouroboros.problems.naming import free_name
 from ouroboros.problems.tensors import dtype_names, example_input
 
 __all__ = ["InputSpec", "from_callable", "problem"]
@@ -192,6 +193,7 @@ def _output_names(
     timed: Sequence[Mapping[str, int]],
 ) -> list[str]:
     """Returns names for what a call returns; one name where that cannot be told."""
+    taken = {one.name for one in inputs} | set(axes)
     # Where a reference does not take the least extents, it may take larger ones.
     for extents in ({}, dict.fromkeys(axes, 4), *timed):
         try:
@@ -209,8 +211,9 @@ def _output_names(
             # What is wrong with the reference is for the referee to say, with a case.
             continue
         several = isinstance(returned, (tuple, list)) and len(returned) > 1
-        return [f"out{i}" for i in range(len(returned))] if several else ["out"]
-    return ["out"]
+        names = [f"out{i}" for i in range(len(returned))] if several else ["out"]
+        return [free_name(one, taken) for one in names]
+    return [free_name("out", taken)]
 
 
 def _legal_extent(extent: str | int, axes: Mapping[str, Axis], wanted: Mapping[str, int]) -> int:

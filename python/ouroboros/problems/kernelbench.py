@@ -7,7 +7,6 @@ them after the inputs proper, in the order of `named_parameters`, then buffers. 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import torch
 
 from ouroboros._ouroboros import Axis, Input, InvalidArgumentError, Problem, UnsupportedError
+from ouroboros.problems.naming import free_name
 from ouroboros.problems.tensors import dtype_name, example_input
 
 __all__ = ["from_module", "is_kernelbench"]
@@ -63,11 +63,11 @@ def from_module(module: ModuleType, *, name: str) -> Problem:
     axes: list[Axis] = []
     arguments = _argument_names(model, len(examples))
     for i, one in tensors:
-        made, axis = example_input(_free(arguments[i], taken), one, case_tensor.dtype)
+        made, axis = example_input(free_name(arguments[i], taken), one, case_tensor.dtype)
         inputs.append(made)
         axes += [axis] if axis is not None else []
     for key, weight in state.items():
-        inputs.append(_weight(_free(key, taken), weight, case_tensor.dtype))
+        inputs.append(_weight(free_name(key, taken), weight, case_tensor.dtype))
 
     outputs = ["out"] if len(results) == 1 else [f"out{i}" for i in range(len(results))]
     return Problem(
@@ -76,7 +76,7 @@ def from_module(module: ModuleType, *, name: str) -> Problem:
         origin="inline",
         axes=axes,
         inputs=inputs,
-        outputs=[_free(one, taken) for one in outputs],
+        outputs=[free_name(one, taken) for one in outputs],
         dtypes=[dtype_name(case_tensor.dtype, f"'{name}': the first input")],
         timed=[{axis.name: axis.fixed for axis in axes if axis.fixed is not None}],
         reference=_reference(model, examples, [i for i, _ in tensors], list(state)),
@@ -178,13 +178,3 @@ def _argument_names(model: torch.nn.Module, count: int) -> list[str]:
     code = getattr(model.forward, "__code__", None)
     names = list(code.co_varnames[1 : code.co_argcount]) if code is not None else []
     return (names + [f"input{i}" for i in range(len(names), count)])[:count]
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """Returns a name for a C++ parameter that is not taken, and takes it."""
-    base = re.sub(r"\W", "_", name, flags=re.ASCII)
-    found, number = base, 2
-    while found in taken:
-        found, number = f"{base}_{number}", number + 1
-    taken.add(found)
-    return found

@@ -10,7 +10,7 @@
 namespace ouroboros::judge {
 namespace {
 
-// Streams within that of an input's choices, beside those of families.cpp.
+// Streams within that of an input's choices, beside those of integers.cpp and positions.cpp.
 enum Choice : std::uint64_t { halves = 5, places = 6, forms = 7, lengths = 8 };
 
 std::uint64_t choice(const CaseSpec& spec, std::size_t input, Choice which) noexcept {

@@ -11,7 +11,8 @@
 namespace ouroboros::judge {
 namespace {
 
-// Streams within that of an input's choices, beside those of families.cpp and masks.cpp.
+// Streams within that of an input's choices, beside those of integers.cpp, positions.cpp
+// and masks.cpp.
 enum MarkStream : std::uint64_t { mark_places = 3, mark_left = 4, mark_rows = 11 };
 
 /// Families go beyond smaller ones anyhow.

@@ -13,6 +13,10 @@ const c10::IValue* argument(std::string_view name, const c10::FunctionSchema& sc
   return nullptr;
 }
 
+bool is_written(const c10::Argument& argument) {
+  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+}
+
 std::optional<double> constant(const c10::IValue& value) {
   at::Scalar number;
   if (value.isScalar()) {

@@ -19,6 +19,9 @@ inline bool is_one_of(std::string_view name, std::initializer_list<std::string_v
 [[nodiscard]] const c10::IValue* argument(std::string_view name, const c10::FunctionSchema& schema,
                                           const torch::jit::Stack& stack);
 
+/// Whether an operator writes to what it is given there.
+[[nodiscard]] bool is_written(const c10::Argument& argument);
+
 /// A number that the reference's text has, also where it comes as a tensor; empty for complex ones
 /// and for what is no number.
 [[nodiscard]] std::optional<double> constant(const c10::IValue& value);

@@ -7,6 +7,7 @@
 #include "judge/masks.hpp"
 #include "judge/random.hpp"
 #include "judge/streams.hpp"
+#include "judge/tensors.hpp"
 
 namespace ouroboros::judge {
 namespace {

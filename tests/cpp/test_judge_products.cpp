@@ -5,10 +5,12 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/maximum.h>
+#include <ATen/ops/nextafter.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/sum.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -234,6 +236,53 @@ TEST_CASE("products of eight bits may be added up with fourteen", "[judge]") {
     const auto one = judge::realise(problem, spec);
     CHECK(judge::compare(problem, one, {added_up(one.inputs, 14)}).status == "passed");
     CHECK(judge::compare(problem, one, {added_up(one.inputs, 8)}).status == "failed");
+  }
+}
+
+TEST_CASE("products of three of TF32 may be cut off three times as often", "[judge]") {
+  auto problem = ouroboros_test::problem_of(
+      [](const Tensors& in) { return Tensors{at::matmul(in[0], in[1].t())}; });
+  problem.axes.push_back(Axis{"n"});
+  problem.inputs.push_back(problem.inputs[0]);
+  problem.inputs[1].name = "y";
+  problem.inputs[1].shape[0] = {1, "n"};
+  const auto high = [](const at::Tensor& x) {  // To 11 bits.
+    const auto split = x * (0x1p13F + 1.0F);
+    return split - (split - x);
+  };
+  const auto cut_off = [](const at::Tensor& sum) {
+    const auto near = sum.to(at::kFloat);
+    const auto towards_zero = at::nextafter(near, at::zeros_like(near));
+    return at::where(near.to(at::kDouble).abs() > sum.abs(), towards_zero, near).to(at::kDouble);
+  };
+  const auto multiplied = [&](const Tensors& in, bool all) {
+    constexpr std::int64_t terms = 4;
+    const auto x = high(in[0]);
+    const auto y = high(in[1]);
+    auto sum = at::zeros({x.size(0), y.size(0)}, at::kDouble);
+    const auto add = [&](const at::Tensor& a, const at::Tensor& b, std::int64_t first) {
+      const auto last = std::min(first + terms, a.size(1));
+      const auto part = at::matmul(a.slice(1, first, last).to(at::kDouble),
+                                   b.slice(1, first, last).to(at::kDouble).t());
+      sum = cut_off(sum + part);
+    };
+    for (std::int64_t first = 0; first < x.size(1); first += terms) {
+      if (all) add(in[0] - x, y, first);
+      if (all) add(x, in[1] - y, first);
+      add(x, y, first);
+    }
+    return sum.to(at::kFloat);
+  };
+  for (const auto* family : {"normal", "large_mean", "uniform"}) {
+    for (const std::int64_t cols : {32, 256, 2000}) {
+      INFO(family << ", " << cols);
+      const judge::CaseSpec spec{
+          0, DType::float32, {{"rows", 33}, {"cols", cols}, {"n", 40}}, family, 3};
+      const auto one = judge::realise(problem, spec);
+      CHECK(judge::compare(problem, one, {multiplied(one.inputs, true)}).status == "passed");
+      if (std::string_view(family) != "normal") continue;
+      CHECK(judge::compare(problem, one, {multiplied(one.inputs, false)}).status == "failed");
+    }
   }
 }
 

@@ -237,6 +237,20 @@ TEST_CASE("headers of the standard library are there by their names") {
   }
 }
 
+TEST_CASE("of CUB there is what is for blocks and warps, by the name of the whole") {
+  if (without_nvrtc()) return;
+  const auto module = compiled(kernel(
+      "#include <cub/cub.cuh>",
+      "using Sort = cub::BlockRadixSort<float, 32, 1>; using Warp = cub::WarpReduce<float>;\n"
+      "__shared__ typename Sort::TempStorage sorts; __shared__ typename Warp::TempStorage warps;\n"
+      "float one[1] = {out[0]}; Sort(sorts).Sort(one); out[0] = Warp(warps).Sum(one[0]);"));
+  INFO(module.record.log);
+  CHECK_FALSE(module.failure);
+  const auto host = compiled(kernel("#include <vector>"));
+  REQUIRE(host.failure);
+  CHECK_THAT(host.failure->message, ContainsSubstring("there are CUDA's own headers"));
+}
+
 TEST_CASE("the standard names and CUDA's headers do not disturb each other") {
   if (without_nvrtc()) return;
   const auto module = compiled(
@@ -434,10 +448,12 @@ TEST_CASE("a source that cannot launch is refused before it is compiled") {
     return module.failure ? module.failure->kind + ": " + module.failure->message : "";
   };
   CHECK_THAT(failure("extern \"C\" __global__ void k() {}"),
-             ContainsSubstring("launch_specification") && ContainsSubstring("launches nothing"));
+             ContainsSubstring("launch_specification: the source launches nothing"));
   CHECK_THAT(failure("//! launch k<<<1"), ContainsSubstring("launch_specification: line 1"));
-  CHECK_THAT(failure("//! dtypes float16\n//! launch k<<<1, 1>>>()"),
-             ContainsSubstring("does not name float32"));
+  CHECK_THAT(failure("//! launch k<<<1, 1>>>()\n//! dtypes float16"),
+             ContainsSubstring("line 2, column 5: 'dtypes' does not name float32"));
+  CHECK_THAT(failure("//! launch k<<<1, 1>>>()\n#embed \"/etc/passwd\""),
+             ContainsSubstring("'#embed \"/etc/passwd\"' is refused"));
   CHECK_THAT(failure(std::string("//! launch k<<<1, 1>>>()\0x", 27)),
              ContainsSubstring("refused_source") && ContainsSubstring("zero byte"));
   CHECK_THAT(failure(kernel(std::string(2 << 20, ' '))),
@@ -447,9 +463,10 @@ TEST_CASE("a source that cannot launch is refused before it is compiled") {
 TEST_CASE("numbers become what a kernel takes") {
   if (without_nvrtc()) return;
   const auto module = compiled(
-      "//! launch k<<<1, 1>>>(cols, cols, 1, 1.0 / cols, x, 0.1);\n"
+      "//! launch k<<<1, 1>>>(cols, cols, 1, 1.0 / cols, x, 0.1, true, -3, 1.5: float16);\n"
+      "#include <cuda_fp16.h>\n"
       "extern \"C\" __global__ void k(int n, float a, double b, float c, const float* x,\n"
-      "                             double d) {}");
+      "                             double d, bool e, short f, __half g) {}");
   INFO(module.record.log);
   REQUIRE_FALSE(module.failure);
   const auto plan = cuda::plan_for(module, matrix(2, 5, DType::float32), {{"cols", 5}});
@@ -464,6 +481,9 @@ TEST_CASE("numbers become what a kernel takes") {
   CHECK(read(2, double{}) == 1.0);
   CHECK(read(3, float{}) == 0.2F);
   CHECK(read(5, double{}) == 0.1);
+  CHECK(read(6, bool{}));
+  CHECK(read(7, std::int16_t{}) == -3);
+  CHECK(read(8, std::uint16_t{}) == 0x3E00);
 }
 
 TEST_CASE("a module that does not fit its specification is told so") {

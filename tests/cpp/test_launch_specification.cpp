@@ -284,6 +284,23 @@ TEST_CASE("numbers are passed as the kernel declares its parameters") {
     }
     return std::string();
   };
+  const auto narrow = [](const std::string& argument, std::uint32_t size) {
+    auto one = module_of("//! launch one<<<1, 1>>>(" + argument + ")");
+    one.parameter_kinds["one"] = {integer};
+    for (auto& each : one.kernels) {
+      if (each.function == "one") each.parameters = {{0, size}};
+    }
+    const auto made = cuda::plan_for(one, signature(), axes);
+    const auto& found = kernel(made, 0).parameters;
+    return size == 1 ? std::int64_t{read<std::int8_t>(found, 0)} : read<std::int16_t>(found, 0);
+  };
+  CHECK(narrow("true", 1) == 1);
+  CHECK(narrow("rows == cols", 1) == 0);
+  CHECK(narrow("255", 1) == -1);
+  CHECK(narrow("-128", 1) == -128);
+  CHECK(narrow("-300", 2) == -300);
+  CHECK_THROWS_WITH(narrow("256", 1), ContainsSubstring("256 does not fit into a parameter of 1"));
+  CHECK_THROWS_WITH(narrow("-32769", 2), ContainsSubstring("a parameter of 2 bytes"));
   CHECK_THAT(fault("1.0", integer), ContainsSubstring("column 26: this is a real number, and"));
   CHECK(fault("1.0", other).empty());
   CHECK_THAT(fault("16777216 * 16777216", integer), ContainsSubstring("does not fit into int32"));
@@ -422,6 +439,7 @@ TEST_CASE("a specification stands anywhere in a source and is taken from nowhere
       "// launch nothing\n/// launch nothing\nint x; //! launch nothing\r\n"
       "\t//! launch none<<<1, 1>>>()\r\n//!\n//!launch none<<<2,1>>>()");
   CHECK(plan.launches.size() == 2);
+  CHECK(planned("\xEF\xBB\xBF//! launch none<<<1, 1>>>()").launches.size() == 1);
 }
 
 TEST_CASE("faults name their place and what to do") {
@@ -459,7 +477,31 @@ TEST_CASE("faults name their place and what to do") {
   CHECK_THAT(fault("launch none<<<1, 1, 4, 0>>>()"), ContainsSubstring("there are no streams"));
   CHECK_THAT(fault("let a = cols // 2"), ContainsSubstring("'/' rounds down"));
   CHECK_THAT(fault("launch copy<<<1, 1>>>(x, out, cols: int64)"),
-             ContainsSubstring("has 8 bytes and the kernel's parameter 4: without a type"));
+             ContainsSubstring("has 8 bytes and the kernel's parameter 4: say its type"));
+  CHECK_THAT(fault("launch copy<<<1, 1>>>(x, cols, out)"),
+             ContainsSubstring("a buffer's address, or a number with its type"));
+  CHECK_THAT(fault("launch copy<<<1, 1>>>(x, tensor_map(x, box = (1, 1), strides = 12), 1)"),
+             ContainsSubstring("'const __grid_constant__ CUtensorMap'"));
+  CHECK_THAT(fault("launch tiled<<<1, 1>>>(x, tensor_map(x, box = (1, 1)))"),
+             ContainsSubstring("column 31: a tensor map of 'x' has a stride of 40 bytes") &&
+                 ContainsSubstring("multiples of 16"));
+  CHECK_THAT(fault("launch none<<<ceil_div(rows, 2), 1>>>()"),
+             ContainsSubstring("found '(': of functions there are min, max, cdiv"));
+  CHECK_THAT(fault("let a = abs(rows)"), ContainsSubstring("of functions there are"));
+  CHECK_THAT(fault("if rows && cols: let a = 1"), ContainsSubstring("write 'and' for '&&'"));
+  CHECK_THAT(fault("if rows || cols: let a = 1"), ContainsSubstring("write 'or' for '||'"));
+  CHECK_THAT(fault("let a = rows > 1 ? 2 : 3"), ContainsSubstring("there is no '?'"));
+  CHECK_THAT(fault("launch one<<<1, 1>>>((int)(rows * cols))"), ContainsSubstring("no casts"));
+  CHECK_THAT(fault("launch one<<<1, 1>>>((const float*)x)"), ContainsSubstring("no casts"));
+  CHECK(fault("let half = 3\n//! let a = (half) * 2 + (half and 1) and (half)").empty());
+  CHECK_THAT(fault("launch none<<<cdiv(cols, THREADS), 1>>>()"),
+             ContainsSubstring("'THREADS' is unknown") &&
+                 ContainsSubstring("macros and constants of the code are not seen"));
+  CHECK_THAT(fault("for i in range(0, 4, 0): let a = i"), ContainsSubstring("no step of 0"));
+  CHECK_THAT(fault("let a = 18446744073709551615"), ContainsSubstring("a value of uint64"));
+  CHECK_THAT(fault("let a = 18446744073709551616"), ContainsSubstring("no integer of 64 bits"));
+  CHECK_THAT(fault("state s: int64[1] = [0xffffffffffffffff]"),
+             ContainsSubstring("beyond what int64 holds"));
   CHECK_THAT(fault("launch none<<<1>>>()"), ContainsSubstring("expected ',' and found '>>>'"));
   CHECK_THAT(fault("launch none<<<1, 1>>>() x"), ContainsSubstring("should end before 'x'"));
   CHECK_THAT(fault("launch no ne<<<1, 1>>>()"), ContainsSubstring("expected '<<<' and found 'ne'"));
@@ -517,8 +559,71 @@ TEST_CASE("faults name their place and what to do") {
   CHECK_THAT(fault("dtypes float8"), ContainsSubstring("'float8' is no dtype"));
   CHECK_THAT(fault("let a = \xff"), ContainsSubstring("0xff"));
   CHECK_THAT(fault_of("//! memset out = 1.5", DType::float64), ContainsSubstring("halves differ"));
-  CHECK_THAT(fault_of("//! memset out = 1", DType::float16), ContainsSubstring("only 0, inf"));
+  CHECK_THAT(fault_of("//! memset out = 1.5", DType::float64), ContainsSubstring("'state out: "));
+  CHECK_THAT(fault_of("//! memset out = 65520", DType::float16), ContainsSubstring("does not fit"));
+  CHECK_THAT(fault_of("//! memset out = inf", DType::float8_e4m3fn),
+             ContainsSubstring("does not fit into float8_e4m3fn"));
   CHECK(fault_of("//! memset out = -inf", DType::bfloat16).empty());
+}
+
+TEST_CASE("real numbers of 16 and 8 bits are the nearest ones") {
+  const auto bits = [](const std::string& value, DType dtype) {
+    const auto plan = planned("//! memset out = " + value, dtype);
+    return std::get<MemsetLaunch>(plan.launches.at(0)).value;
+  };
+  CHECK(bits("1", DType::float16) == 0x3C00);
+  CHECK(bits("-65504", DType::float16) == 0xFBFF);
+  CHECK(bits("65519.99", DType::float16) == 0x7BFF);
+  CHECK(bits("-inf", DType::float16) == 0xFC00);
+  CHECK(bits("-0.0", DType::float16) == 0x8000);
+  CHECK(bits("5.960464477539063e-08", DType::float16) == 1);
+  CHECK(bits("2.9802322387695312e-08", DType::float16) == 0);  // A tie, to even.
+  CHECK(bits("6.103515625e-05", DType::float16) == 0x0400);
+  CHECK(bits("6.1e-05", DType::float16) == 0x03FF);
+  CHECK(bits("2049", DType::float16) == 0x6800);  // Ties, to even.
+  CHECK(bits("2051", DType::float16) == 0x6802);
+  CHECK(bits("4095.5", DType::float16) == 0x6C00);  // The rounding carries.
+  CHECK(bits("0.1", DType::bfloat16) == 0x3DCD);
+  CHECK(bits("3.3895313892515355e38", DType::bfloat16) == 0x7F7F);
+  CHECK(bits("448", DType::float8_e4m3fn) == 0x7E);
+  CHECK(bits("0.001953125", DType::float8_e4m3fn) == 1);
+  CHECK(bits("nan", DType::float8_e4m3fn) == 0x7F);
+  CHECK(bits("-57344", DType::float8_e5m2) == 0xFB);
+  CHECK(bits("inf", DType::float8_e5m2) == 0x7C);
+}
+
+TEST_CASE("integers of uint64 have all its bits, and suffixes as C++ has them") {
+  const auto plan = planned(
+      "//! state s: uint64[3] = [18446744073709551615, 0xFFFFFFFFFFFFFFFFull, 7u]\n"
+      "//! scratch best: uint64[rows]\n//! memset best = 0xFFFFFFFFFFFFFFFF\n"
+      "//! launch none<<<1, 1>>>()");
+  const auto& image = plan.images.at(plan.buffers.at(2).image.value()).bytes;
+  CHECK(read<std::uint64_t>(image, 0) == ~std::uint64_t{0});
+  CHECK(read<std::uint64_t>(image, 8) == ~std::uint64_t{0});
+  CHECK(read<std::uint64_t>(image, 16) == 7);
+  CHECK(std::get<MemsetLaunch>(plan.launches.at(0)).value == 0xFFFFFFFF);
+}
+
+TEST_CASE("what a round of a loop names is that round's, and a range may have a step") {
+  const auto values = [](const std::string& source) {
+    std::vector<std::int32_t> found;
+    const auto plan = planned(source);
+    for (std::size_t i = 0; i < plan.launches.size(); ++i) {
+      found.push_back(read<std::int32_t>(kernel(plan, i).parameters, 0));
+    }
+    return found;
+  };
+  using Values = std::vector<std::int32_t>;
+  CHECK(values("//! for i in range(3):\n//!   let t = i * i + 1\n//!   launch one<<<1, 1>>>(t)\n"
+               "//! let t = 7\n//! launch one<<<1, 1>>>(t)") == Values{1, 2, 5, 7});
+  CHECK(values("//! for i in range(2) { for j in range(i, 2) { let t = 10 * i + j; "
+               "launch one<<<1, 1>>>(t) } }") == Values{0, 1, 11});
+  CHECK(values("//! for i in range(1, 10, 4): launch one<<<1, 1>>>(i)") == Values{1, 5, 9});
+  CHECK(values("//! for i in range(3, 0, -1): launch one<<<1, 1>>>(i)") == Values{3, 2, 1});
+  CHECK(values("//! for i in range(0x7ffffffffffffffe, 0x7fffffffffffffff, 3): "
+               "launch one<<<1, 1>>>(4)") == Values{4});
+  CHECK_THAT(fault_of("//! let t = 1\n//! for i in range(2): let t = i"),
+             ContainsSubstring("'t' already names something"));
 }
 
 TEST_CASE("a specification is bounded whatever it says") {

@@ -105,13 +105,14 @@ bool launches(const std::vector<Statement>& statements) {
 LaunchSpecification read_specification(const Candidate& candidate, DType dtype) {
   auto specification = parse_specification(candidate.source);
   if (!launches(specification.statements)) {
-    throw SpecificationFault({},
+    throw SpecificationFault({0, 0},
                              "the source launches nothing: write a line such as '//! launch "
                              "kernel<<<rows, 256>>>(x, out, cols)'");
   }
   const auto& dtypes = specification.dtypes;
   if (!dtypes.empty() && std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) {
-    throw SpecificationFault({}, fmt::format("'dtypes' does not name {}", to_string(dtype)));
+    throw SpecificationFault(specification.dtypes_at,
+                             fmt::format("'dtypes' does not name {}", to_string(dtype)));
   }
   return specification;
 }
@@ -183,6 +184,15 @@ void require_headers(const std::string& log) {
   }
 }
 
+/// What a source's author may do about headers that NVRTC lacks.
+const char* hint_for(std::string_view line) {
+  return line.find("cannot open source file") == std::string_view::npos
+             ? ""
+             : ": there are CUDA's own headers, cub/block/* and cub/warp/*, cuda/std/*, and of the "
+               "C++ "
+               "library those without allocation, input or output";
+}
+
 /// The line of a log that says best what is wrong: the first with an error, or the first.
 std::string first_complaint(const std::string& log) {
   std::istringstream lines(log);
@@ -193,7 +203,7 @@ std::string first_complaint(const std::string& log) {
       return line + ": rename the kernel, CUDA or the source has another function of that name";
     }
     if (line.find("error") != std::string::npos || line.find("ERROR") != std::string::npos) {
-      return line;
+      return line + hint_for(line);
     }
   }
   return log.substr(0, log.find('\n'));

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace ouroboros::cuda {
@@ -117,7 +118,8 @@ std::int64_t number_of(const Expression& node, const Scope& scope) {
       scope.reals.empty() ? "" : fmt::format(", and the real numbers {}", names(scope.reals));
   throw SpecificationFault(
       node.at, fmt::format("'{}' is unknown here: there are the numbers {}{}, and the buffers {}; "
-                           "let, scratch and state stand before what uses them",
+                           "let, scratch and state stand before what uses them, and macros and "
+                           "constants of the code are not seen",
                            node.text, names(scope.numbers), real, names(scope.buffers)));
 }
 
@@ -165,6 +167,38 @@ std::vector<std::byte> integer(std::int64_t value, ElementType type, Position at
   return bytes_of(static_cast<T>(value));
 }
 
+/// The nearest number of 16 or 8 bits, of two the even one; empty beyond the largest.
+std::optional<std::uint16_t> small_float(double value, ElementType type) {
+  const int exponent_bits = type == ElementType::float16         ? 5
+                            : type == ElementType::bfloat16      ? 8
+                            : type == ElementType::float8_e4m3fn ? 4
+                                                                 : 5;
+  const int fraction_bits = 8 * static_cast<int>(size_of(type)) - 1 - exponent_bits;
+  const bool has_infinity = type != ElementType::float8_e4m3fn;
+  const std::uint32_t infinity = ((1U << exponent_bits) - 1) << fraction_bits;
+  const std::uint32_t all_ones = (1U << (exponent_bits + fraction_bits)) - 1;
+  const std::uint32_t largest = has_infinity ? infinity - 1 : all_ones - 1;
+
+  const double size = std::fabs(value);
+  std::uint32_t bits = 0;
+  if (std::isnan(value)) {
+    bits = has_infinity ? infinity | 1U << (fraction_bits - 1) : all_ones;
+  } else if (std::isinf(value)) {
+    if (!has_infinity) return std::nullopt;
+    bits = infinity;
+  } else if (size != 0.0) {
+    const int bias = (1 << (exponent_bits - 1)) - 1;
+    const int exponent = std::max(std::ilogb(size), 1 - bias);
+    // With the leading one that a normal number has; rounding may carry into the exponent.
+    const auto fraction =
+        static_cast<std::uint32_t>(std::nearbyint(std::ldexp(size, fraction_bits - exponent)));
+    bits = (static_cast<std::uint32_t>(exponent + bias - 1) << fraction_bits) + fraction;
+    if (bits > largest) return std::nullopt;
+  }
+  const std::uint32_t sign = std::signbit(value) ? all_ones + 1 : 0;
+  return static_cast<std::uint16_t>(sign | bits);
+}
+
 std::vector<std::byte> real(double value, ElementType type, Position at) {
   if (type == ElementType::float64) return bytes_of(value);
   const auto narrow = static_cast<float>(value);
@@ -172,18 +206,12 @@ std::vector<std::byte> real(double value, ElementType type, Position at) {
     throw SpecificationFault(at, fmt::format("{} does not fit into {}", value, to_string(type)));
   }
   if (type == ElementType::float32) return bytes_of(narrow);
-  if (size_of(type) == 1) {
-    if (narrow == 0.0F) return bytes_of(static_cast<std::uint8_t>(std::signbit(narrow) ? 0x80 : 0));
-    throw SpecificationFault(
-        at, fmt::format("{} cannot be written as {} here: only 0", value, to_string(type)));
+  const auto bits = small_float(value, type);
+  if (!bits) {
+    throw SpecificationFault(at, fmt::format("{} does not fit into {}", value, to_string(type)));
   }
-  // Zeros and infinities, which is what half-precision buffers begin with.
-  const auto sign = static_cast<std::uint16_t>(std::signbit(narrow) ? 0x8000 : 0);
-  const std::uint16_t infinity = type == ElementType::float16 ? 0x7C00 : 0x7F80;
-  if (narrow == 0.0F) return bytes_of(sign);
-  if (std::isinf(narrow)) return bytes_of(static_cast<std::uint16_t>(sign | infinity));
-  throw SpecificationFault(at, fmt::format("{} cannot be written as {} here: only 0, inf and -inf",
-                                           value, to_string(type)));
+  if (size_of(type) == 1) return bytes_of(static_cast<std::uint8_t>(*bits));
+  return bytes_of(*bits);
 }
 
 }  // namespace
@@ -211,6 +239,11 @@ std::int64_t evaluate(const Expression& expression, const Scope& scope) {
   switch (expression.kind) {
     case Kind::number:
       return expression.number;
+    case Kind::large:
+      throw SpecificationFault(
+          expression.at,
+          fmt::format("'{}' is beyond what int64 holds: it may be a value of uint64, by itself",
+                      expression.text));
     case Kind::name:
       return number_of(expression, scope);
     case Kind::property:
@@ -247,6 +280,7 @@ std::vector<std::byte> encode(const Expression& value, ElementType type, const S
     if (is_floating(type)) return real(number, type, at);
     throw SpecificationFault(at, fmt::format("{} is no {}", number, to_string(type)));
   }
+  if (value.kind == Kind::large && type == ElementType::uint64) return bytes_of(value.number);
   const std::int64_t number = evaluate(value, scope);
   switch (type) {
     case ElementType::boolean:

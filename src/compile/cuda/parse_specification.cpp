@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "compile/cuda/specification.hpp"
 #include "compile/cuda/tokens.hpp"
@@ -19,9 +20,11 @@ constexpr int most_nesting = 64;
 constexpr std::size_t most_terms = 1024;  // In one expression: trees are walked recursively.
 
 // What an expression could not tell from a name. The statements' own words may be names.
-constexpr std::array<std::string_view, 14> reserved = {
-    "and",    "or",    "not",  "min", "max", "cdiv",       "next_pow2",
-    "sizeof", "dtype", "null", "inf", "nan", "tensor_map", "sqrt"};
+constexpr std::array<std::string_view, 18> reserved = {
+    "and",   "or",   "not",  "min", "max", "cdiv",       "next_pow2", "sizeof", "sqrt",
+    "dtype", "null", "true", "inf", "nan", "tensor_map", "false",     "NULL",   "nullptr"};
+
+constexpr std::array<std::string_view, 5> functions = {"min", "max", "cdiv", "next_pow2", "sqrt"};
 
 /// What a type of C++ is called here, as a part of a sentence.
 std::string meant_by(std::string_view type) {
@@ -39,6 +42,18 @@ std::string meant_by(std::string_view type) {
   const auto* const found =
       std::ranges::find(types, type, [](const auto& one) { return one.first; });
   return found == types.end() ? "" : fmt::format(", '{}' perhaps", found->second);
+}
+
+/// What another language writes in the place of what is expected here, as a part of a sentence.
+std::string_view instead_of(std::string_view found) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> words = {
+      {{"&", ": write 'and' for '&&'"},
+       {"|", ": write 'or' for '||'"},
+       {"!", ": write 'not' for '!'"},
+       {"(", ": of functions there are min, max, cdiv, next_pow2, sizeof and sqrt"}}};
+  const auto* const one =
+      std::ranges::find(words, found, [](const auto& word) { return word.first; });
+  return one == words.end() ? "" : one->second;
 }
 
 /// The first real number in an expression that has one.
@@ -78,6 +93,7 @@ class Parser {
           throw SpecificationFault(at, "'dtypes' stands here a second time");
         }
         specification.dtypes = std::move(dtypes->dtypes);
+        specification.dtypes_at = at;
         statements.pop_back();
       }
       require_end();
@@ -128,7 +144,8 @@ class Parser {
   }
 
   void expect(std::string_view text) {
-    if (!accept(text)) fault(fmt::format("expected '{}' and found {}", text, found()));
+    if (accept(text)) return;
+    fault(fmt::format("expected '{}' and found {}{}", text, found(), instead_of(peek().text)));
   }
 
   std::string word(std::string_view what) {
@@ -162,7 +179,8 @@ class Parser {
   void require_end() {
     accept(";");  // As C++ would have it.
     if (peek().kind != Token::Kind::end_of_statement) {
-      fault(fmt::format("the statement should end before '{}'", peek().text));
+      fault(fmt::format("the statement should end before '{}'{}", peek().text,
+                        instead_of(peek().text)));
     }
   }
 
@@ -339,6 +357,7 @@ class Parser {
     if (accept(",")) {
       result.begin = std::move(result.end);
       result.end = expression();
+      if (accept(",")) result.step = expression();
     }
     expect(")");
     result.body = body(at).first;
@@ -462,7 +481,7 @@ class Parser {
   Argument argument() {
     Argument result;
     result.at = peek().at;
-    if (accept("null")) {
+    if (accept("null") || accept("nullptr") || accept("NULL")) {
       result.what = NullArgument{};
       return result;
     }
@@ -622,14 +641,17 @@ class Parser {
       fault(fmt::format("an expression has at most {} terms", most_terms));
     }
     if (accept("(")) {
+      if (is_cast()) fault("there are no casts: an argument has its type behind it: 'cols: int64'");
       Expression inner = disjunction();
       expect(")");
       return inner;
     }
     Expression node;
     node.at = peek().at;
-    if (peek().kind == Token::Kind::integer) {
-      node.number = integer();
+    if (peek().kind == Token::Kind::integer) return integer();
+    if (sees("true") || sees("false")) {
+      node.number = sees("true") ? 1 : 0;
+      ++next_;
       return node;
     }
     if (peek().kind == Token::Kind::real || sees("inf") || sees("nan")) return real();
@@ -640,7 +662,7 @@ class Parser {
       expect(")");
       return node;
     }
-    for (const std::string_view function : {"min", "max", "cdiv", "next_pow2", "sqrt"}) {
+    for (const auto function : functions) {
       if (accept(function)) return function_call(std::move(node), function);
     }
     const std::string operation = next_ > 0 ? tokens_[next_ - 1].text : "";
@@ -652,6 +674,20 @@ class Parser {
     if (accept(".")) return property(std::move(node));
     node.real = reals_.contains(node.text);
     return node;
+  }
+
+  /// "int) a" or "const float*) a", after a bracket: no two operands follow one another.
+  [[nodiscard]] bool is_cast() const {
+    auto at = next_;
+    const auto text = [&] { return at < tokens_.size() ? tokens_[at].text : std::string(); };
+    if (text() == "const") ++at;
+    if (!parse_element_type(text()) && meant_by(text()).empty()) return false;
+    ++at;
+    while (text() == "*") ++at;
+    if (text() != ")" || ++at == tokens_.size() || text() == "and" || text() == "or") return false;
+    const auto kind = tokens_[at].kind;
+    return text() == "(" || kind == Token::Kind::word || kind == Token::Kind::integer ||
+           kind == Token::Kind::real;
   }
 
   Expression real() {
@@ -672,18 +708,28 @@ class Parser {
     return node;
   }
 
-  std::int64_t integer() {
-    const auto& text = peek().text;
-    const bool hexadecimal = text.size() > 2 && (text[1] == 'x' || text[1] == 'X');
-    const char* begin = text.data() + (hexadecimal ? 2 : 0);
-    std::int64_t number = 0;
-    const auto [end, error] =
-        std::from_chars(begin, text.data() + text.size(), number, hexadecimal ? 16 : 10);
-    if (error != std::errc() || end != text.data() + text.size()) {
-      fault(fmt::format("'{}' is no integer of 64 bits", text));
+  /// Perhaps with a suffix, as C++ has it.
+  Expression integer() {
+    Expression node;
+    node.at = peek().at;
+    node.text = peek().text;
+    auto digits = std::string_view(node.text);
+    while (digits.size() > 1 &&
+           std::string_view("uUlL").find(digits.back()) != std::string_view::npos) {
+      digits.remove_suffix(1);
     }
+    const bool hexadecimal = digits.size() > 2 && (digits[1] == 'x' || digits[1] == 'X');
+    if (hexadecimal) digits.remove_prefix(2);
+    std::uint64_t number = 0;
+    const auto* const last = digits.data() + digits.size();
+    const auto [end, error] = std::from_chars(digits.data(), last, number, hexadecimal ? 16 : 10);
+    if (error != std::errc() || end != last) {
+      fault(fmt::format("'{}' is no integer of 64 bits", node.text));
+    }
+    node.kind = std::in_range<std::int64_t>(number) ? Kind::number : Kind::large;
+    node.number = static_cast<std::int64_t>(number);
     ++next_;
-    return number;
+    return node;
   }
 
   Expression function_call(Expression node, std::string_view function) {
@@ -736,7 +782,9 @@ class Parser {
 }  // namespace
 
 SpecificationFault::SpecificationFault(Position at, const std::string& message)
-    : std::runtime_error(fmt::format("line {}, column {}: {}", at.line, at.column, message)),
+    : std::runtime_error(at.line == 0
+                             ? message
+                             : fmt::format("line {}, column {}: {}", at.line, at.column, message)),
       at_(at) {}
 
 LaunchSpecification parse_specification(std::string_view source) {

@@ -99,6 +99,7 @@ class Planner {
 
   void carry_out(const Let& let, Position at) {
     require_new(let.name, at);
+    named_.push_back(let.name);
     if (let.value.real) {
       scope_.reals.emplace(let.name, evaluate_real(let.value, scope_));
     } else {
@@ -114,12 +115,25 @@ class Planner {
   void carry_out(const Loop& loop, Position at) {
     const std::int64_t begin = evaluate(loop.begin, scope_);
     const std::int64_t end = evaluate(loop.end, scope_);
+    const std::int64_t each = loop.step ? evaluate(*loop.step, scope_) : 1;
+    if (each == 0) throw SpecificationFault(loop.step->at, "a range has no step of 0");
     require_new(loop.name, at);
-    for (std::int64_t i = begin; i < end; ++i) {
+    const auto known = named_.size();
+    for (std::int64_t i = begin; each > 0 ? i < end : i > end;) {
       scope_.numbers[loop.name] = i;
       for (const auto& statement : loop.body) step(statement);
+      forget_names_after(known);
+      if (__builtin_add_overflow(i, each, &i)) break;
     }
     scope_.numbers.erase(loop.name);
+  }
+
+  /// What a round of a loop names, no other knows.
+  void forget_names_after(std::size_t known) {
+    for (; named_.size() > known; named_.pop_back()) {
+      scope_.numbers.erase(named_.back());
+      scope_.reals.erase(named_.back());
+    }
   }
 
   void carry_out(const Declaration& declaration, Position at) {
@@ -186,8 +200,9 @@ class Planner {
       if (!std::equal(pattern.begin(), pattern.begin() + 4, pattern.begin() + 4)) {
         throw SpecificationFault(
             at, fmt::format("a memset cannot set '{}', whose elements have 8 bytes, to this value: "
-                            "the two halves differ",
-                            memset.buffer));
+                            "the two halves differ; 'state {}: TYPE[EXTENT] = VALUE' can, or a "
+                            "kernel",
+                            memset.buffer, memset.buffer));
       }
       pattern.resize(4);
     }
@@ -290,9 +305,12 @@ class Planner {
       const auto& field = kernel.parameters[i];
       auto encoded = encode_argument(argument, kind_of(i), field.size);
       if (field.size != encoded.bytes.size()) {
-        const auto* hint = encoded.pointer   ? "a buffer is an address"
-                           : field.size == 8 ? "say its type, e.g. 'n: int64'"
-                                             : "without a type it becomes what the kernel has";
+        const auto* hint =
+            encoded.pointer      ? "a buffer is an address"
+            : encoded.tensor_map ? "a tensor map is a 'const __grid_constant__ CUtensorMap'"
+            : field.size == 8    ? "it is a buffer's address, or a number with its type, as "
+                                   "'n: int64'"
+                                 : "say its type, as 'n: int32'";
         throw SpecificationFault(
             argument.at,
             fmt::format("argument {} of '{}' has {} bytes and the kernel's parameter {}: {}", i + 1,
@@ -340,7 +358,22 @@ class Planner {
       throw SpecificationFault(argument.at,
                                "this is a real number, and the kernel's parameter an integer");
     }
+    if (!value.real && kind == ParameterKind::integer && size < 4) return {narrow(value, size)};
     return {encode(value, type_for(value, kind, size), scope_, argument.at)};
+  }
+
+  /// A bool, a char or a short, of which PTX knows the size.
+  [[nodiscard]] std::vector<std::byte> narrow(const Expression& value, std::uint32_t size) const {
+    const std::int64_t number = evaluate(value, scope_);
+    const std::int64_t end = std::int64_t{1} << (8 * size);
+    if (number < -end / 2 || number >= end) {
+      throw SpecificationFault(
+          value.at, fmt::format("{} does not fit into a parameter of {} byte{}", number, size,
+                                size == 1 ? "" : "s"));
+    }
+    std::vector<std::byte> bytes(size);
+    std::memcpy(bytes.data(), &number, size);  // Little-endian, as evaluate.cpp asserts.
+    return bytes;
   }
 
   /// What a number is passed as. An integer of 8 bytes has to be asked for: a pointer is declared
@@ -399,6 +432,14 @@ class Planner {
     map.swizzle = choice(from.swizzle, {0, 32, 64, 128});
     map.l2_promotion = choice(from.l2_promotion, {0, 64, 128, 256});
     map.oob_fill = from.fill_nan ? 1 : 0;
+    for (const auto bytes : strides) {
+      constexpr std::int64_t unit_bytes = 16;
+      if (bytes % unit_bytes == 0) continue;
+      throw SpecificationFault(
+          at, fmt::format("a tensor map of '{}' has a stride of {} bytes, and TMA takes multiples "
+                          "of {}: launch another kernel there, with 'if'",
+                          from.base.buffer, bytes, unit_bytes));
+    }
     return map;
   }
 
@@ -458,6 +499,7 @@ class Planner {
   const CudaModule& module_;
   Scope scope_;
   LaunchPlan plan_;
+  std::vector<std::string> named_;  ///< By `let`, in this order.
   std::size_t steps_ = 0;
   std::uint64_t state_bytes_ = 0;
 };

@@ -143,8 +143,13 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r\v\f") - first + 1);
 }
 
-/// What follows `#include` and its kin; empty for other lines.
-std::optional<std::string_view> included(std::string_view line) {
+struct Included {
+  std::string_view directive;
+  std::string_view what;  ///< That follows it.
+};
+
+/// `#include` and its kin; empty for other lines.
+std::optional<Included> included(std::string_view line) {
   line = trimmed(line);
   if (line.starts_with("#")) {
     line.remove_prefix(1);
@@ -155,7 +160,8 @@ std::optional<std::string_view> included(std::string_view line) {
   }
   line = trimmed(line);
   for (const std::string_view directive : {"include_next", "include", "import", "embed"}) {
-    if (line.starts_with(directive)) return trimmed(line.substr(directive.size()));
+    if (line.starts_with(directive))
+      return Included{directive, trimmed(line.substr(directive.size()))};
   }
   return std::nullopt;
 }
@@ -174,11 +180,11 @@ bool is_plain_header(std::string_view what) {
 
 std::optional<std::string> refuse_cuda_source(const std::string& source) {
   for (const auto& line : LineReader(source).read()) {
-    if (const auto what = included(line.text); what && !is_plain_header(*what)) {
+    if (const auto found = included(line.text); found && !is_plain_header(found->what)) {
       return fmt::format(
-          "line {}: '#include {}' is refused: a source may include CUDA's headers "
+          "line {}: '#{} {}' is refused: a source may include CUDA's headers "
           "by their names, and no other file",
-          line.number, *what);
+          line.number, found->directive, found->what);
     }
     if (line.code.find("<<<") != std::string::npos) {
       return fmt::format(

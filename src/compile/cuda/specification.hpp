@@ -15,14 +15,14 @@
 /// it: what its `//!` lines say, parsed and never executed.
 namespace ouroboros::cuda {
 
-/// A place in a source, both counted from 1.
+/// A place in a source, both counted from 1; line 0 for the source as a whole.
 struct Position {
   std::uint32_t line = 1;
   std::uint32_t column = 1;
 };
 
 /// What is wrong with a specification: always the candidate's fault. `what()` begins with the
-/// place, e.g. "line 3, column 17: ".
+/// place, e.g. "line 3, column 17: ", where there is one.
 class OUROBOROS_API SpecificationFault : public std::runtime_error {
  public:
   SpecificationFault(Position at, const std::string& message);
@@ -61,6 +61,7 @@ enum class ElementType : std::uint8_t {
 struct Expression {
   enum class Kind : std::uint8_t {
     number,    ///< `number`.
+    large,     ///< `number`, of which the bits are an uint64's: beyond what int64 holds.
     literal,   ///< `literal`, a real number.
     name,      ///< An axis or a `let`; as an argument, perhaps a buffer.
     property,  ///< `text`.`member`, with an index in `children` for shape and stride.
@@ -166,6 +167,7 @@ struct Loop {
   std::string name;
   Expression begin;
   Expression end;
+  std::optional<Expression> step;
   std::vector<Statement> body;
 };
 
@@ -176,6 +178,7 @@ struct Statement {
 
 struct LaunchSpecification {
   std::vector<DType> dtypes;  ///< That the source is written for; empty: any.
+  Position dtypes_at;
   std::vector<Statement> statements;
 };
 

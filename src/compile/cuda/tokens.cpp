@@ -69,6 +69,9 @@ class Tokeniser {
         return symbol.size();
       }
     }
+    if (text[0] == '?') {
+      throw SpecificationFault(at, "there is no '?': write 'if', or what min and max can say");
+    }
     const auto byte = static_cast<unsigned char>(text[0]);
     throw SpecificationFault(
         at, byte > 0x20 && byte < 0x7F
@@ -121,6 +124,8 @@ class Tokeniser {
 }  // namespace
 
 std::vector<Token> tokenise(std::string_view source) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (source.starts_with(byte_order_mark)) source.remove_prefix(byte_order_mark.size());
   Tokeniser tokeniser;
   Position at;
   while (!source.empty()) {

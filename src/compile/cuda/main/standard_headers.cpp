@@ -190,6 +190,37 @@ typedef struct alignas(64) CUtensorMap_st {
 } CUtensorMap;
 )";
 
+/// Of <cub/cub.cuh>, which a source for nvcc includes, what is for blocks, warps and threads: the
+/// rest launches kernels from the host.
+constexpr const char* of_cub[] = {
+    "block/block_adjacent_difference",
+    "block/block_discontinuity",
+    "block/block_exchange",
+    "block/block_histogram",
+    "block/block_load",
+    "block/block_merge_sort",
+    "block/block_radix_sort",
+    "block/block_reduce",
+    "block/block_run_length_decode",
+    "block/block_scan",
+    "block/block_shuffle",
+    "block/block_store",
+    "thread/thread_load",
+    "thread/thread_operators",
+    "thread/thread_reduce",
+    "thread/thread_scan",
+    "thread/thread_search",
+    "thread/thread_store",
+    "util_ptx",
+    "util_type",
+    "warp/warp_exchange",
+    "warp/warp_load",
+    "warp/warp_merge_sort",
+    "warp/warp_reduce",
+    "warp/warp_scan",
+    "warp/warp_store",
+};
+
 /// Everything in these is in NVRTC, or in the implicit header.
 constexpr const char* no_text[] = {
     "assert.h", "cassert",  "cfloat",  "climits",  "cmath",    "cstddef", "cstdint",
@@ -217,6 +248,11 @@ std::map<std::string, std::string> standard_headers(bool has_folders) {
   for (const std::string name : of_libcudacxx) {
     headers[name] =
         "#include <cuda/std/" + name + ">\nnamespace std { using namespace cuda::std; }\n";
+  }
+  auto& cub = headers["cub/cub.cuh"];
+  for (const std::string name : of_cub) {
+    const auto header = "<cub/" + name + ".cuh>";
+    cub += "#if __has_include(" + header + ")\n#include " + header + "\n#endif\n";
   }
   for (const char* name : of_runtime) {
     if (!has_folders) headers[name] = "";

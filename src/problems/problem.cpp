@@ -85,9 +85,10 @@ class Checker {
                          axis.name, axis.multiple_of, axis.minimum, axis.maximum));
       }
       if (!is_used(axis.name)) {
-        fail(fmt::format("{} '{}': no input's shape has it, so the reference cannot know it: give it "
-                         "one value (fixed), or an input that is so long",
-                         field, axis.name));
+        fail(fmt::format(
+            "{} '{}': no input's shape has it, so the reference cannot know it: give it "
+            "one value (fixed), or an input that is so long",
+            field, axis.name));
       }
     }
   }
@@ -149,9 +150,10 @@ class Checker {
       const auto& name = problem_.outputs[i];
       const std::string field = fmt::format("outputs[{}]", i);
       if (names_.contains(name)) {
-        fail(fmt::format("{}: the name '{}' is taken by an axis, an input or another output: rename "
-                         "one, outputs with outputs = [...]",
-                         field, name));
+        fail(
+            fmt::format("{}: the name '{}' is taken by an axis, an input or another output: rename "
+                        "one, outputs with outputs = [...]",
+                        field, name));
       }
       take_name(name, field);
     }

@@ -214,9 +214,8 @@ TEST_CASE("bins of a histogram are told by arithmetic, and its two ends by compa
   const auto counts = [](const at::Tensor& x) {
     return at::histc(x.to(at::kFloat), 16, -end, end);
   };
-  const auto problem = problem_of([&](const Tensors& in) {
-    return Tensors{at::histc(in[0], 16, -end, end)};
-  });
+  const auto problem =
+      problem_of([&](const Tensors& in) { return Tensors{at::histc(in[0], 16, -end, end)}; });
   const auto one = realised(problem, DType::float32, 256, "equal");
   const auto x = one.inputs[0];
   REQUIRE(x.eq(end).any().item().toBool());

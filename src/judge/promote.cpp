@@ -342,12 +342,12 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
       // Constants that a reference brought along: `a.to(b)` and `a.type_as(b)` must not lower `a`.
       raise_value(value);
       if (!are_dense({&value, 1})) continue;
-      if (inside.factors && multiplies_matrices(name))
-        change_tensors(value, [](const at::Tensor& one) { return as_factor(pass, one); });
-      if (inside.terms != 0.0 && adds(name))
-        change_tensors(value, [](const at::Tensor& one) { return as_term(pass, one); });
-      if (inside.large_wholes != 0.0 && adds(name))
-        change_tensors(value, [](const at::Tensor& one) { return as_large_whole(pass, one); });
+      const auto become = [&value](at::Tensor (*other)(Pass&, const at::Tensor&)) {
+        change_tensors(value, [other](const at::Tensor& one) { return other(pass, one); });
+      };
+      if (inside.factors && multiplies_matrices(name)) become(as_factor);
+      if (inside.terms != 0.0 && adds(name)) become(as_term);
+      if (inside.large_wholes != 0.0 && adds(name)) become(as_large_whole);
     }
   }
   if (!are_dense(std::span(*stack).subspan(begin))) return call_raised(op, stack);
@@ -375,8 +375,9 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   if ((open || first) && (*stack)[begin].isTensor()) {
     ordered = (*stack)[begin].toTensor();
     dim = ordered_along(schema, *stack, ordered.dim());
-    if (open && inside.ties != 0.0 && dim >= 0)
+    if (open && inside.ties != 0.0 && dim >= 0) {
       break_ties(inside, (*stack)[begin], chosen.has_value());
+    }
   }
   auto size = arguments.empty() ? std::nullopt : size_of_terms(inside, name, schema, *stack);
   if (!size && inside.step != 0.0) size = size_of_complement(name, schema, *stack);
@@ -481,8 +482,9 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   if (inexact && returned == 1 && stack->back().isTensor()) {
     move_inexact(pass, stack->back().toTensor(), power);
   }
-  if (shift && stack->back().isTensor())
+  if (shift && stack->back().isTensor()) {
     move_logarithm(pass, name, stack->back().toTensor(), *shift);
+  }
   if (inside.step != 0.0 && returned == 1 && stack->back().isTensor()) {
     keep_in_range(name, stack->back().toTensor());
   }

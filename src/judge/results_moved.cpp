@@ -55,6 +55,12 @@ std::optional<at::Tensor> size_of_terms(const Inside& inside, std::string_view n
   if (inside.step == 0.0 || !argument.isTensor()) return std::nullopt;
   const auto& x = argument.toTensor();
   if (is_one_of(name, {"gelu", "mish"})) return x.abs();
+  if (name == "corrcoef" && x.dim() > 0) {
+    // PyTorch divides by the roots of its diagonal, which is one then: who divides rows first has
+    // what a plain loop loses of a sum of squares, at every step the same way where these are
+    // equal.
+    return at::scalar_tensor(static_cast<double>(x.size(-1)) / 16.0, x.options());
+  }
   if (name == "cosh") return at::full_like(x, few_roundings);  // One, and what float64 loses of it.
   if (auto size = size_of_activation_backward(name, schema, stack)) return size;
   if (inside.tanh_form != 0.0) {

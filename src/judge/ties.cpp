@@ -109,8 +109,8 @@ void note_ranks(const Inside& inside, const at::Tensor& numbers, const c10::IVal
 }
 
 at::Tensor favoured_input(const Inside& inside, const at::Tensor& input) {
-  if (!may_be_favoured(inside, input) || input.mul(input).eq(input).all().item().toBool())
-    return input;
+  if (!may_be_favoured(inside, input)) return input;
+  if (input.mul(input).eq(input).all().item().toBool()) return input;
   const double by = std::copysign(8.0 * next_to_nothing(inside), inside.favour);
   return in_favour(inside, input, at::isfinite(input).logical_not(), by);
 }

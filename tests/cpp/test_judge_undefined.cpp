@@ -3,6 +3,7 @@
 #include <ATen/ops/log.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/sigmoid.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
@@ -33,11 +34,15 @@ at::Tensor sum_in_turn(const at::Tensor& x) {
   return sum;
 }
 
-/// Correlations of rows that are normalised first, with means of a plain loop's.
+/// Correlations of rows that are normalised first, all by plain loops.
 at::Tensor correlations(const at::Tensor& x) {
   const auto centred = x - (sum_in_turn(x) / x.size(1)).unsqueeze(1);
-  const auto rows = centred / centred.square().sum(1, true).sqrt();
-  return rows.matmul(rows.t()).clamp(-1, 1);
+  const auto rows = centred / sum_in_turn(centred.square()).sqrt().unsqueeze(1);
+  auto products = at::zeros({x.size(0), x.size(0)}, x.options());
+  for (std::int64_t i = 0; i < x.size(1); ++i) {
+    products = products + rows.select(1, i).unsqueeze(1) * rows.select(1, i).unsqueeze(0);
+  }
+  return products.clamp(-1, 1);
 }
 
 std::string status_of(const Problem& problem, const judge::Case& one, const at::Tensor& made) {
@@ -91,6 +96,21 @@ TEST_CASE("nobody is asked for what zero divided by zero is where others round",
     CHECK(status_of(problem, one, (truth * 0.99).to(at::kFloat)) == "failed");
   }
   CHECK(undefined > 0);
+}
+
+TEST_CASE("of rows that are normalised first none has a correlation of one with itself",
+          "[judge]") {
+  const auto problem = problem_of([](const Tensors& in) { return Tensors{at::corrcoef(in[0])}; });
+  for (const auto* family : {"normal", "uniform", "equal", "large_mean"}) {
+    for (const std::int64_t cols : {64, 1000, 4096}) {
+      const auto one =
+          judge::realise(problem, {0, DType::float32, {{"rows", 16}, {"cols", cols}}, family, 3});
+      INFO(family << ", " << cols);
+      const auto made = correlations(one.inputs[0]);
+      CHECK(status_of(problem, one, made) == "passed");
+      CHECK(status_of(problem, one, made * (1.0F - 0x1p-9F)) == "failed");
+    }
+  }
 }
 
 TEST_CASE("targets of a cross entropy are probabilities, whatever is tried of them", "[judge]") {

@@ -188,8 +188,7 @@ void require_headers(const std::string& log) {
 const char* hint_for(std::string_view line) {
   return line.find("cannot open source file") == std::string_view::npos
              ? ""
-             : ": there are CUDA's own headers, cub/block/* and cub/warp/*, cuda/std/*, and of the "
-               "C++ "
+             : ": there are CUDA's headers, cub/block/*, cub/warp/*, cuda/std/*, and of the C++ "
                "library those without allocation, input or output";
 }
 

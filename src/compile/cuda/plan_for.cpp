@@ -200,9 +200,9 @@ class Planner {
       if (!std::equal(pattern.begin(), pattern.begin() + 4, pattern.begin() + 4)) {
         throw SpecificationFault(
             at, fmt::format("a memset cannot set '{}', whose elements have 8 bytes, to this value: "
-                            "the two halves differ; 'state {}: TYPE[EXTENT] = VALUE' can, or a "
-                            "kernel",
-                            memset.buffer, memset.buffer));
+                            "the two halves differ; a 'state' may have it, and a kernel may "
+                            "set it",
+                            memset.buffer));
       }
       pattern.resize(4);
     }

@@ -160,8 +160,8 @@ std::optional<Included> included(std::string_view line) {
   }
   line = trimmed(line);
   for (const std::string_view directive : {"include_next", "include", "import", "embed"}) {
-    if (line.starts_with(directive))
-      return Included{directive, trimmed(line.substr(directive.size()))};
+    if (!line.starts_with(directive)) continue;
+    return Included{directive, trimmed(line.substr(directive.size()))};
   }
   return std::nullopt;
 }

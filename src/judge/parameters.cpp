@@ -18,7 +18,7 @@ void fill_idle(const Problem& problem, const CaseSpec& spec, std::size_t input,
   out[random::below(stream(spec, input, choices), 0, out.size())] = -1.25;
 }
 
-void fill_busy(const CaseSpec& spec, std::size_t input, std::vector<double>& out) {
+void fill_weights(const CaseSpec& spec, std::size_t input, std::vector<double>& out) {
   // Near plus or minus one: of zero mean, far from zero, and no two alike. That shows a weight that
   // is left out as well as a bias that is.
   const auto key = stream(spec, input, values);
@@ -63,7 +63,7 @@ void fill_angles(const CaseSpec& spec, std::size_t input, std::size_t cols,
 void fill_parameter(const Problem& problem, const CaseSpec& spec, std::size_t input,
                     std::vector<double>& out) {
   if (spec.family == "idle") return fill_idle(problem, spec, input, out);
-  fill_busy(spec, input, out);
+  fill_weights(spec, input, out);
 }
 
 }  // namespace ouroboros::judge

@@ -26,8 +26,8 @@ constexpr std::int64_t most_products = std::int64_t{1} << 31;
 /// Numbers in all windows of a convolution, which are copied: 256 MiB of them.
 constexpr std::int64_t most_in_windows = std::int64_t{1} << 26;
 
-/// Tensor cores cut off after four to sixteen terms, and where a product is made of three of TF32
-/// or bfloat16 three times: eight times what parts of this many lose is a third more (Tolerance).
+/// Tensor cores cut off after four to sixteen terms, three times where a product is made of three
+/// of TF32: eight times what parts of this many lose is a third more than that (Tolerance).
 constexpr std::int64_t part_terms = 8;
 
 /// The float next to `value` towards zero, unless it is one.

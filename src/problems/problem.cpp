@@ -43,7 +43,10 @@ class Checker {
                        field, name));
     }
     if (!names_.insert(name).second) {
-      fail(fmt::format("{}: the name '{}' is taken by another axis, input or output", field, name));
+      fail(
+          fmt::format("{}: the name '{}' is taken by another axis, input or output: rename one, "
+                      "outputs with outputs = [...]",
+                      field, name));
     }
   }
 
@@ -147,15 +150,7 @@ class Checker {
   void outputs() {
     if (problem_.outputs.empty()) fail("outputs: there is none");
     for (std::size_t i = 0; i < problem_.outputs.size(); ++i) {
-      const auto& name = problem_.outputs[i];
-      const std::string field = fmt::format("outputs[{}]", i);
-      if (names_.contains(name)) {
-        fail(
-            fmt::format("{}: the name '{}' is taken by an axis, an input or another output: rename "
-                        "one, outputs with outputs = [...]",
-                        field, name));
-      }
-      take_name(name, field);
+      take_name(problem_.outputs[i], fmt::format("outputs[{}]", i));
     }
   }
 

@@ -40,7 +40,7 @@ def tracer(store: Path, limits: Any) -> Any:
         *(python, *rest[:modules], "-m", "ouroboros.trace.zygote", "--target", TARGET),
         *("--operation", "trace=operations:trace", "--operation", "interpret=operations:interpret"),
         *("--preload", "torch", "--preload", "triton", "--preload", "ouroboros.trace.dry"),
-        *("--preload", "ouroboros.trace.interpret", "--preload", "operations"),
+        *("--preload", "ouroboros.trace.interpreter.interpret", "--preload", "operations"),
     ]
     environment = {**line.environment, "MUTANTS_STORE": str(store)}
     environment["PYTHONPATH"] += os.pathsep + str(HERE)

@@ -82,8 +82,8 @@ def trace(request: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def interpret(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns a candidate's outputs, in a mutant's case as said above."""
-    from ouroboros.trace.interpret import Call
-    from ouroboros.trace.interpreted_plan import Kernels
+    from ouroboros.trace.interpreter.interpret import Call
+    from ouroboros.trace.interpreter.plan import Kernels
 
     about = told(request)
     plans = [values[:2] for values in request["inputs"]]

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "judge/tensors.hpp"
+#include "judge/base/tensors.hpp"
 
 namespace ouroboros::referee {
 

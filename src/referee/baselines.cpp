@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "judge/serial.hpp"
+#include "judge/base/serial.hpp"
 #include "ouroboros/error.hpp"
 #include "ouroboros/plan.hpp"
 

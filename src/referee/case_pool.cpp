@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "judge/affordable.hpp"
-#include "judge/domain.hpp"
-#include "judge/extents.hpp"
-#include "judge/growth.hpp"
-#include "judge/landmarks.hpp"
-#include "judge/marks.hpp"
-#include "judge/run.hpp"
-#include "judge/tensors.hpp"
+#include "judge/base/tensors.hpp"
+#include "judge/runs/marks.hpp"
+#include "judge/runs/run.hpp"
+#include "judge/shapes/affordable.hpp"
+#include "judge/shapes/domain.hpp"
+#include "judge/shapes/extents.hpp"
+#include "judge/shapes/growth.hpp"
+#include "judge/shapes/landmarks.hpp"
+#include "judge/values/families.hpp"
 #include "referee/stages.hpp"
 
 namespace ouroboros::referee {

@@ -12,7 +12,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "judge/tensors.hpp"
+#include "judge/base/tensors.hpp"
 #include "ouroboros/error.hpp"
 
 namespace ouroboros::referee {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "judge/extents.hpp"
+#include "judge/shapes/extents.hpp"
 #include "referee/stages.hpp"
 
 namespace ouroboros::referee {

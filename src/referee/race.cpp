@@ -6,10 +6,10 @@
 #include <array>
 #include <chrono>
 
-#include "judge/families.hpp"
-#include "judge/run.hpp"
-#include "judge/serial.hpp"
-#include "judge/tensors.hpp"
+#include "judge/base/serial.hpp"
+#include "judge/base/tensors.hpp"
+#include "judge/runs/run.hpp"
+#include "judge/values/families.hpp"
 #include "referee/arena_tensors.hpp"
 #include "referee/device/device.hpp"
 #include "referee/distance.hpp"

@@ -8,7 +8,7 @@
 
 #include "base/room.hpp"
 #include "judge/judge.hpp"
-#include "judge/run.hpp"
+#include "judge/runs/run.hpp"
 #include "referee/device/contender.hpp"
 #include "referee/device/device.hpp"
 #include "referee/device/plan_source.hpp"

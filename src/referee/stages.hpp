@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "judge/growth.hpp"
 #include "judge/judge.hpp"
-#include "judge/marks.hpp"
+#include "judge/runs/marks.hpp"
+#include "judge/shapes/growth.hpp"
 #include "ouroboros/referee.hpp"
 
 /// The stages behind `Referee`: each takes what the one before it made.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "judge/run.hpp"
+#include "judge/runs/run.hpp"
 #include "referee/arena_tensors.hpp"
 #include "referee/device/device.hpp"
 #include "referee/stages.hpp"

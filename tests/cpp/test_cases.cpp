@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "judge/extents.hpp"
-#include "judge/families.hpp"
+#include "judge/base/moved.hpp"
+#include "judge/base/tensors.hpp"
 #include "judge/judge.hpp"
-#include "judge/run.hpp"
-#include "judge/tensors.hpp"
+#include "judge/shapes/extents.hpp"
+#include "judge/values/families.hpp"
 #include "judge_problems.hpp"
 #include "ouroboros/error.hpp"
 
@@ -730,6 +730,31 @@ TEST_CASE("twins differ by one number in each row", "[judge]") {
   problem.inputs[1].parameter = false;
   problem.inputs[1].shape.pop_back();
   CHECK(!judge::has_twins(problem));
+}
+
+TEST_CASE("of several inputs one may be absent", "[judge]") {
+  const auto has_absent = [](const Problem& problem) {
+    const auto cases = judge::derive_cases(problem, {DType::float32}, 5);
+    return std::ranges::count(cases, "absent", &judge::CaseSpec::family);
+  };
+  auto problem = softmax_problem();
+  CHECK(has_absent(problem) == 0);
+  problem.inputs.push_back(problem.inputs[0]);
+  problem.inputs[1].name = "y";
+  CHECK(has_absent(problem) == 1);
+  std::set<bool> first;
+  for (std::uint64_t seed = 1; seed < 17; ++seed) {
+    const judge::CaseSpec spec{0, DType::float32, {{"rows", 9}, {"cols", 64}}, "absent", seed};
+    Tensors drawn = {judge::empty({9, 64}, at::kFloat), judge::empty({9, 64}, at::kFloat)};
+    for (std::size_t i = 0; i < 2; ++i) judge::draw_input(problem, spec, i, 0, drawn[i]);
+    const bool none = drawn[0].eq(0).all().item().toBool();
+    CHECK(drawn[none ? 1 : 0].ne(0).all().item().toBool());
+    CHECK(drawn[none ? 0 : 1].eq(0).all().item().toBool());
+    first.insert(none);
+  }
+  CHECK(first.size() == 2);
+  problem.inputs[1].parameter = true;
+  CHECK(has_absent(problem) == 0);
 }
 
 TEST_CASE("indices come as sequences have them", "[judge]") {

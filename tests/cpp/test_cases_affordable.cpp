@@ -8,7 +8,7 @@
 #include <string>
 
 #include "catch.hpp"
-#include "judge/affordable.hpp"
+#include "judge/shapes/affordable.hpp"
 #include "judge_problems.hpp"
 #include "ouroboros/error.hpp"
 #include "referee/stages.hpp"

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "catch.hpp"
-#include "judge/growth.hpp"
+#include "judge/shapes/growth.hpp"
 #include "judge_problems.hpp"
 #include "referee/stages.hpp"
 

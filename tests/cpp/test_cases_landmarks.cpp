@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "catch.hpp"
-#include "judge/extents.hpp"
-#include "judge/landmarks.hpp"
-#include "judge/tile_groups.hpp"
+#include "judge/shapes/extents.hpp"
+#include "judge/shapes/landmarks.hpp"
+#include "judge/shapes/tile_groups.hpp"
 #include "judge_problems.hpp"
 
 using namespace ouroboros;

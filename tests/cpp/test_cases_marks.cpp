@@ -36,12 +36,12 @@
 #include <cmath>
 
 #include "catch.hpp"
-#include "judge/families.hpp"
-#include "judge/landmarks.hpp"
-#include "judge/marks.hpp"
-#include "judge/real_marks.hpp"
-#include "judge/run.hpp"
-#include "judge/tensors.hpp"
+#include "judge/base/moved.hpp"
+#include "judge/base/tensors.hpp"
+#include "judge/runs/marks.hpp"
+#include "judge/shapes/landmarks.hpp"
+#include "judge/values/families.hpp"
+#include "judge/values/real_marks.hpp"
 #include "judge_problems.hpp"
 #include "referee/stages.hpp"
 

@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "catch.hpp"
+#include "judge/comparison/tally.hpp"
 #include "judge/judge.hpp"
-#include "judge/tally.hpp"
 #include "judge_problems.hpp"
 #include "ouroboros/error.hpp"
 

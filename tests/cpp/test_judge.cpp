@@ -3,9 +3,9 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "catch.hpp"
+#include "judge/base/tensors.hpp"
 #include "judge/judge.hpp"
-#include "judge/longest_sum.hpp"
-#include "judge/tensors.hpp"
+#include "judge/tolerance/longest_sum.hpp"
 #include "judge_problems.hpp"
 
 using namespace ouroboros;

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "judge/attention.hpp"
+#include "judge/orders/attention.hpp"
 #include "judge_pools.hpp"
 
 using namespace ouroboros;

@@ -20,6 +20,8 @@
 
 #include "catch.hpp"
 #include "judge/judge.hpp"
+#include "judge/runs/inside.hpp"
+#include "judge/runs/promote.hpp"
 #include "judge_answers.hpp"
 #include "judge_problems.hpp"
 

@@ -11,8 +11,8 @@
 #include <stdexcept>
 
 #include "catch.hpp"
-#include "judge/crossings.hpp"
-#include "judge/run.hpp"
+#include "judge/tolerance/crossings.hpp"
+#include "judge/values/families.hpp"
 #include "judge_problems.hpp"
 
 using namespace ouroboros;

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "catch.hpp"
-#include "judge/domain.hpp"
+#include "judge/shapes/domain.hpp"
 #include "judge_problems.hpp"
 
 using namespace ouroboros;

@@ -3,8 +3,8 @@
 #include <ATen/ops/sort.h>
 
 #include "catch.hpp"
-#include "judge/marks.hpp"
-#include "judge/run.hpp"
+#include "judge/runs/marks.hpp"
+#include "judge/values/families.hpp"
 #include "judge_pools.hpp"
 #include "judge_problems.hpp"
 

@@ -50,6 +50,8 @@
 
 #include "catch.hpp"
 #include "judge/judge.hpp"
+#include "judge/runs/inside.hpp"
+#include "judge/runs/promote.hpp"
 #include "judge_problems.hpp"
 
 using namespace ouroboros;

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "judge/base/tensors.hpp"
 #include "judge/judge.hpp"
-#include "judge/tensors.hpp"
 #include "judge_problems.hpp"
 
 using namespace ouroboros;

@@ -7,12 +7,12 @@
 #include <span>
 
 #include "catch.hpp"
-#include "judge/binades.hpp"
-#include "judge/random.hpp"
-#include "judge/random_tensors.hpp"
-#include "judge/run.hpp"
-#include "judge/tally.hpp"
-#include "judge/tensors.hpp"
+#include "judge/base/moved.hpp"
+#include "judge/base/random.hpp"
+#include "judge/base/random_tensors.hpp"
+#include "judge/base/tensors.hpp"
+#include "judge/comparison/tally.hpp"
+#include "judge/tolerance/binades.hpp"
 #include "referee/device/race_memory.hpp"
 #include "referee/distance.hpp"
 

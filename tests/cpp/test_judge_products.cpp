@@ -20,9 +20,9 @@
 #include <string>
 
 #include "catch.hpp"
-#include "judge/families.hpp"
+#include "judge/base/random.hpp"
 #include "judge/judge.hpp"
-#include "judge/random.hpp"
+#include "judge/values/families.hpp"
 #include "judge_problems.hpp"
 
 using namespace ouroboros;
@@ -157,10 +157,13 @@ TEST_CASE("scores that float32 cannot tell apart may be taken for equal", "[judg
 
 TEST_CASE("a product with dequantised weights may be taken apart", "[judge]") {
   // (sum x q - z sum x) s, as kernels have it that keep the weights as they are: by a plain loop.
-  auto problem = ouroboros_test::problem_of([](const Tensors& in) {
+  const auto turned = GENERATE(0, 1, 2);
+  auto problem = ouroboros_test::problem_of([turned](const Tensors& in) {
     const auto like = in[0].scalar_type();
-    const auto weights = (in[1].to(like) - in[2].to(like).unsqueeze(1)) * in[3].unsqueeze(1);
-    return Tensors{at::matmul(in[0], weights.t())};
+    const auto whole = in[1].to(like) - in[2].to(like).unsqueeze(1);
+    if (turned == 0) return Tensors{at::matmul(in[0], (whole * in[3].unsqueeze(1)).t())};
+    if (turned == 1) return Tensors{at::matmul(in[0], (whole * in[3].unsqueeze(1)).numpy_T())};
+    return Tensors{at::matmul(in[0], whole.swapaxes(0, 1) / in[3].reciprocal())};
   });
   problem.axes.push_back(Axis{"n"});
   const auto input = [](const std::string& name, std::vector<Dim> shape) {
@@ -192,7 +195,7 @@ TEST_CASE("a product with dequantised weights may be taken apart", "[judge]") {
   };
   for (const auto* family : {"normal", "common_mean", "large_mean", "sorted"}) {
     for (std::uint64_t seed = 1; seed < 4; ++seed) {
-      INFO(family << ", seed " << seed);
+      INFO(family << ", seed " << seed << ", turned " << turned);
       const judge::CaseSpec spec{
           0, DType::float32, {{"rows", 9}, {"cols", 1500}, {"n", 33}}, family, seed};
       const auto one = judge::realise(problem, spec);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "judge/random.hpp"
+#include "judge/base/random.hpp"
 
 namespace random_ = ouroboros::judge::random;
 

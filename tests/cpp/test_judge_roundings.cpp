@@ -8,11 +8,13 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/exp2.h>
 #include <ATen/ops/fft_fft.h>
+#include <ATen/ops/frexp.h>
 #include <ATen/ops/group_norm.h>
 #include <ATen/ops/histc.h>
 #include <ATen/ops/instance_norm.h>
 #include <ATen/ops/kl_div.h>
 #include <ATen/ops/layer_norm.h>
+#include <ATen/ops/ldexp.h>
 #include <ATen/ops/lerp.h>
 #include <ATen/ops/log1p.h>
 #include <ATen/ops/log_softmax.h>
@@ -21,6 +23,7 @@
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/real.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/searchsorted.h>
@@ -35,7 +38,9 @@
 
 #include "catch.hpp"
 #include "judge/judge.hpp"
-#include "judge/longest_sum.hpp"
+#include "judge/runs/inside.hpp"
+#include "judge/runs/promote.hpp"
+#include "judge/tolerance/longest_sum.hpp"
 #include "judge_problems.hpp"
 
 using namespace ouroboros;
@@ -199,6 +204,18 @@ TEST_CASE("what is rounded or compared as it was given has no close calls", "[ju
     return Tensors{at::where(x.eq(0), x, (x * 4).floor() + 1).div(4)};
   };
   check(quarter, next_quarter);
+  // And of blocks that are scaled by the power of two that their largest number has, exactly.
+  const auto scaled = [](const at::Tensor& x) {
+    const auto exponent = std::get<1>(at::frexp(x.abs().amax(-1, true).clamp_min(0x1p-100)));
+    return x / at::ldexp(at::ones_like(x.slice(1, 0, 1)), exponent - 2);
+  };
+  const auto to_blocks = [&](const Tensors& in) {
+    return Tensors{scaled(in[0]).round().to(at::kInt)};
+  };
+  const auto to_blocks_half_up = [&](const Tensors& in) {
+    return Tensors{(scaled(in[0]) + 0.5).floor().to(at::kInt)};
+  };
+  check(to_blocks, to_blocks_half_up);
   // What is computed first may fall either way, as far as its rounding goes.
   const auto third = [](const Tensors& in) { return Tensors{(in[0] / 3).floor().to(at::kInt)}; };
   const auto by_reciprocal = [](const Tensors& in) {

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "judge/marks.hpp"
+#include "judge/runs/marks.hpp"
 #include "judge_pools.hpp"
 #include "judge_problems.hpp"
 

@@ -20,7 +20,9 @@
 
 #include "catch.hpp"
 #include "judge/judge.hpp"
-#include "judge/walk.hpp"
+#include "judge/orders/walk.hpp"
+#include "judge/runs/inside.hpp"
+#include "judge/runs/promote.hpp"
 #include "judge_problems.hpp"
 
 using namespace ouroboros;

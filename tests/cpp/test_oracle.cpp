@@ -16,9 +16,11 @@
 #include <set>
 
 #include "catch.hpp"
+#include "judge/base/moved.hpp"
+#include "judge/base/tensors.hpp"
 #include "judge/judge.hpp"
-#include "judge/run.hpp"
-#include "judge/tensors.hpp"
+#include "judge/runs/promote.hpp"
+#include "judge/values/families.hpp"
 #include "judge_problems.hpp"
 #include "ouroboros/error.hpp"
 

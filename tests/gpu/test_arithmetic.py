@@ -1,4 +1,4 @@
-"""A GPU computes what interpreted_arithmetic.py has Triton's interpreter compute."""
+"""A GPU computes what trace/interpreter/arithmetic.py has Triton's interpreter compute."""
 
 from __future__ import annotations
 

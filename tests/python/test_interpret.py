@@ -1347,8 +1347,8 @@ def test_other_names_of_lines_are_the_same_image(judge: Judge) -> None:
 def test_the_process_is_left_as_it_was() -> None:
     import triton
     import triton.language as tl
-    from ouroboros.trace.interpreted_kernels import interpreted
-    from ouroboros.trace.interpreted_memory import Buffers
+    from ouroboros.trace.interpreter.kernels import interpreted
+    from ouroboros.trace.interpreter.memory import Buffers
 
     before = (tl.sum, tl.load, tl.reduce, tl.tensor.sum, torch.cuda.is_available)
     with interpreted(Buffers([], [], [])):

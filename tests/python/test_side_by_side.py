@@ -7,7 +7,7 @@ import select
 import signal
 
 import pytest
-from ouroboros.trace.side_by_side import side_by_side
+from ouroboros.trace.interpreter.side_by_side import side_by_side
 
 
 def test_results_come_in_order_and_none_is_made_twice() -> None:

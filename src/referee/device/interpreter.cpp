@@ -8,8 +8,8 @@
 #include <numeric>
 #include <tuple>
 
-#include "judge/run.hpp"
-#include "judge/tensors.hpp"
+#include "judge/base/tensors.hpp"
+#include "judge/runs/run.hpp"
 #include "ouroboros/error.hpp"
 #include "ouroboros/tracer.hpp"
 

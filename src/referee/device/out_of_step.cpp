@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "judge/run.hpp"
+#include "judge/runs/run.hpp"
 #include "referee/arena_tensors.hpp"
 
 namespace ouroboros::referee::device {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "judge/tensors.hpp"
+#include "judge/base/tensors.hpp"
 #include "ouroboros/error.hpp"
 #include "referee/device/gpu.hpp"
 

@@ -24,7 +24,7 @@ COMMENT = """def sigmoid(x):
     while not {"launch", "buffers", "plan"} <= set(frame.f_locals):
         frame = frame.f_back
     held, plan = frame.f_locals["buffers"], frame.f_locals["plan"]
-    interpret = sys.modules["ouroboros.trace.interpret"]
+    interpret = sys.modules["ouroboros.trace.interpreter.interpret"]
     true = interpret._output
     (one, *_) = plan["buffers"]
     def output(described, out):

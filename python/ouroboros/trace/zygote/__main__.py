@@ -15,7 +15,7 @@ from ouroboros.trace.zygote.serve import Zygote, preload
 
 _OPERATIONS = {
     "trace": "ouroboros.trace.dry:trace",
-    "interpret": "ouroboros.trace.interpret:run",
+    "interpret": "ouroboros.trace.interpreter.interpret:run",
 }
 _PRELOADS = ("torch", "triton", "ouroboros.trace.dry")
 _LIVE_OPERATIONS = {

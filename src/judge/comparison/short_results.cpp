@@ -1,0 +1,25 @@
+#include "judge/comparison/short_results.hpp"
+
+#include <ATen/TensorOperators.h>
+
+namespace ouroboros::judge {
+namespace {
+
+constexpr std::int64_t fewest = 256;
+constexpr std::int64_t low_bits = (1 << 12) - 1;
+
+at::Tensor is_long(const at::Tensor& tensor) {
+  return tensor.view(at::kInt).bitwise_and(at::Scalar(low_bits)).ne(0);
+}
+
+}  // namespace
+
+std::int64_t count_short(const at::Tensor& got, const at::Tensor& reference) {
+  if (reference.scalar_type() != at::kFloat || reference.numel() < fewest) return 0;
+  const auto told = is_long(reference);
+  const auto count = told.sum().item().toLong();
+  if (count < fewest || is_long(got).logical_and_(told).any().item().toBool()) return 0;
+  return count;
+}
+
+}  // namespace ouroboros::judge

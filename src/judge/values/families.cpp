@@ -1,0 +1,209 @@
+#include "judge/values/families.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <string_view>
+
+#include "judge/base/random.hpp"
+#include "judge/base/random_tensors.hpp"
+#include "judge/base/tensors.hpp"
+#include "judge/values/integers.hpp"
+#include "judge/values/layout.hpp"
+#include "judge/values/masks.hpp"
+#include "judge/values/mixtures.hpp"
+#include "judge/values/parameters.hpp"
+#include "judge/values/positions.hpp"
+#include "judge/values/real_marks.hpp"
+#include "judge/values/real_values.hpp"
+#include "judge/values/streams.hpp"
+
+namespace ouroboros::judge {
+namespace {
+
+/// Which dimension of an input has the axis that rows lie along; -1 where it is the last anyhow.
+std::int64_t place_along(const Input& input, const CaseSpec& spec) {
+  if (spec.along.empty()) return -1;
+  for (std::size_t i = 0; i + 1 < input.shape.size(); ++i) {
+    if (input.shape[i].axis == spec.along) return static_cast<std::int64_t>(i);
+  }
+  return -1;
+}
+
+template <typename From, typename To>
+void store(const std::vector<From>& from, To* to) noexcept {
+  std::transform(from.begin(), from.end(), to, [](From v) { return static_cast<To>(v); });
+}
+
+template <typename From>
+void store(const std::vector<From>& from, DType dtype, const at::Tensor& into) {
+  with_type(dtype, [&]<typename T>(T*) { store(from, static_cast<T*>(into.mutable_data_ptr())); });
+}
+
+void draw_fast_normal(std::uint64_t key, DType dtype, const at::Tensor& into) {
+  const auto count = static_cast<std::size_t>(into.numel());
+  if (dtype == DType::float32) {
+    random::normal(key, std::span<float>(into.mutable_data_ptr<float>(), count));
+  } else if (dtype == DType::float64) {
+    random::normal(key, std::span<double>(into.mutable_data_ptr<double>(), count));
+  } else {
+    std::vector<float> floats(count);
+    random::normal(key, std::span<float>(floats));
+    store(floats, dtype, into);
+  }
+}
+
+/// Whether the family "absent" has nothing of an input: of one that is data, beside others.
+bool is_absent(const Problem& problem, const CaseSpec& spec, std::size_t index) {
+  constexpr std::uint64_t of_absent = 6;
+  const auto data = data_of(problem);
+  return spec.family == "absent" && data.size() > 1 &&
+         index == data[random::below(stream(spec, 0, kinds), of_absent, data.size())];
+}
+
+}  // namespace
+
+std::vector<std::string> families(const Problem& problem, DType dtype) {
+  if (!is_floating(dtype)) {
+    std::vector<std::string> names = {"normal", "x8",     "x64",   "spike",
+                                      "equal",  "sorted", "mixed", "odd_sign"};
+    const bool wide = dtype == DType::int32 || dtype == DType::int64;
+    if (wide && is_alone(problem)) names.insert(names.end(), {"far_below", "far_above"});
+    return names;
+  }
+  // What overflows float32 is harmless in float64, which therefore gets larger numbers.
+  std::vector<std::string> names = {
+      "normal",   "uniform",    dtype == DType::float64 ? "x4096" : "x8",
+      "x64",      "large_mean", "common_mean",
+      "spike",    "equal",      "sorted",
+      "denormal", "tiny",       "faint",
+      "mixed",    "odd_sign",   "bytes"};
+  if (is_alone(problem)) names.insert(names.end(), {"far_below", "far_above"});
+  if (problem.policies.nan_meaningful) names.emplace_back("nan");
+  if (problem.policies.inf_meaningful) names.emplace_back("inf");
+  return names;
+}
+
+std::vector<std::string> lone_families(const Problem& problem, DType dtype) {
+  std::vector<std::string> names;
+  if (!is_floating(dtype)) return names;
+  if (problem.policies.nan_meaningful) names.emplace_back("lone_nan");
+  if (problem.policies.inf_meaningful) names.emplace_back("lone_inf");
+  return names;
+}
+
+std::string whole_family(const Problem& problem, std::uint64_t seed) {
+  constexpr std::array<std::string_view, 5> names = {"common_mean", "faint", "uniform",
+                                                     "large_mean", "odd_sign"};
+  const bool paired = has_twins(problem);
+  const auto drawn = random::below(random::key(seed, 0), 0, names.size() + (paired ? 1 : 0));
+  return std::string(drawn < names.size() ? names[drawn] : "twins");
+}
+
+bool has_twins(const Problem& problem) {
+  for (std::size_t i = 0; i < problem.inputs.size(); ++i) {
+    if (twin_of(problem, i)) return true;
+  }
+  return false;
+}
+
+bool may_score(const Problem& problem) { return !scoring(problem).empty(); }
+
+std::string family_name(const CaseSpec& spec) {
+  return spec.along.empty() ? spec.family : spec.family + " along " + spec.along;
+}
+
+void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index, int shrink,
+                const at::Tensor& into) {
+  if (into.numel() == 0) return;
+  if (is_drawn_as_mask(problem, spec, index)) return draw_mask(problem, spec, index, into);
+  if (is_absent(problem, spec, index)) {
+    into.zero_();
+    return;
+  }
+  if (const auto place = place_along(problem.inputs[index], spec); place >= 0) {
+    const auto turned = into.transpose(place, -1);
+    const auto drawn = empty(turned.sizes().vec(), into.scalar_type(), into.device());
+    auto rows = spec;
+    rows.along.clear();
+    rows.masks.clear();
+    draw_input(problem, rows, index, shrink, drawn);
+    turned.copy_(drawn);
+    leave_some(spec, index, into);
+    return;
+  }
+  const auto& input = problem.inputs[index];
+  const auto dtype = dtype_of(input, spec.dtype);
+  const auto count = static_cast<std::size_t>(into.numel());
+  const bool plain = is_floating(dtype) && input.values == Values::real && !input.parameter;
+  const bool fast = plain && spec.family == "normal" && shrink == 0;
+  if (!into.is_cpu()) {
+    const auto key = stream(spec, index, values);
+    if (fast) return random::fill_normal(key, into);
+    if (input.values == Values::angle && spec.family == "normal") {
+      return random::fill_uniform(key, into);
+    }
+    if (points(input) && !input.padding && !is_distinct(spec, index) && spec.family == "normal") {
+      const auto [least, end] = bounds_of(problem, spec, index);
+      random::fill_below(key, end - least, into);
+      if (least != 0) into.add_(static_cast<std::int64_t>(least));
+      return;
+    }
+    // All others are small, or drawn once a cell: they are made here and brought there.
+    const auto here = empty(into.sizes().vec(), into.scalar_type());
+    draw_input(problem, spec, index, shrink, here);
+    into.copy_(here);
+    return;
+  }
+  if (points(input)) {
+    store(index_values(problem, spec, index, layout_of(into).cols, count), dtype, into);
+    return;
+  }
+  if (!is_floating(dtype)) {
+    store(whole_values(problem, spec, index, dtype, patched(spec, into), count), dtype, into);
+    leave_some(spec, index, into);
+    return;
+  }
+  if (fast) {
+    draw_fast_normal(stream(spec, index, values), dtype, into);
+    return;
+  }
+  std::vector<double> numbers(count);
+  if (input.values == Values::angle) {
+    fill_angles(spec, index, layout_of(into).cols, numbers);
+  } else if (input.parameter) {
+    fill_parameter(problem, spec, index, numbers);
+  } else {
+    numbers = real_values(problem, spec, index, dtype, patched(spec, into), count);
+    if (shrink != 0) {
+      for (auto& v : numbers) v = std::ldexp(v, -shrink);
+    }
+  }
+  if (input.values == Values::real && !input.parameter) {
+    fill_real_marks(spec, index, dtype, layout_of(into).cols, shrink != 0, numbers);
+  }
+  if (input.values == Values::positive) {
+    const double least = least_positive(spec, dtype, shrink);
+    for (auto& v : numbers) v = std::fabs(v) + least;
+  }
+  store(numbers, dtype, into);
+}
+
+Tensors draw(const Problem& problem, const CaseSpec& spec, int shrink, at::Device where) {
+  Tensors inputs;
+  inputs.reserve(problem.inputs.size());
+  for (std::size_t i = 0; i < problem.inputs.size(); ++i) {
+    const auto& input = problem.inputs[i];
+    inputs.push_back(empty(shape_of(input, problem, spec.axes),
+                           scalar_type(dtype_of(input, spec.dtype)), where));
+    draw_input(problem, spec, i, shrink, inputs.back());
+  }
+  return inputs;
+}
+
+void draw_inputs(const Problem& problem, const CaseSpec& spec, const Tensors& into) {
+  for (std::size_t i = 0; i < into.size(); ++i) draw_input(problem, spec, i, 0, into[i]);
+}
+
+}  // namespace ouroboros::judge

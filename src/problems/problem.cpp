@@ -178,7 +178,14 @@ class Checker {
         const auto found = cell.find(axis.name);
         if (found == cell.end()) {
           if (axis.fixed) continue;
-          fail(fmt::format("{}: axis '{}' has no value", field, axis.name));
+          const auto hint =
+              axis.minimum == axis.maximum
+                  ? fmt::format(
+                        ". It can only be {0}: with fixed={0} it needs none, and is no "
+                        "argument of candidates",
+                        axis.minimum)
+                  : "";
+          fail(fmt::format("{}: axis '{}' has no value{}", field, axis.name, hint));
         }
         const std::int64_t value = found->second;
         if (axis.fixed && value != *axis.fixed) {

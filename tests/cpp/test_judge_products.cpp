@@ -287,6 +287,19 @@ TEST_CASE("products of three of TF32 may be cut off three times as often", "[jud
       CHECK(judge::compare(problem, one, {multiplied(one.inputs, false)}).status == "failed");
     }
   }
+  // A large term that comes first is there whenever something is cut off, and one that comes last
+  // never.
+  for (const auto* family : {"scattered", "spike", "mixed"}) {
+    for (std::uint64_t seed = 1; seed < 9; ++seed) {
+      INFO(family << ", seed " << seed);
+      const judge::CaseSpec spec{
+          0, DType::float32, {{"rows", 96}, {"cols", 512}, {"n", 96}}, family, seed};
+      const auto one = judge::realise(problem, spec);
+      const auto reversed = Tensors{one.inputs[0].flip(1), one.inputs[1].flip(1)};
+      CHECK(judge::compare(problem, one, {multiplied(one.inputs, true)}).status == "passed");
+      CHECK(judge::compare(problem, one, {multiplied(reversed, true)}).status == "passed");
+    }
+  }
 }
 
 TEST_CASE("whole numbers may be multiplied beside eight bits", "[judge]") {

@@ -304,6 +304,10 @@ TEST_CASE("check names the field that cannot work") {
   SECTION("a cell with an unknown axis") {
     problem.timed[1]["depth"] = 4, wanted = "timed[1]: unknown axis 'depth'";
   }
+  SECTION("a cell without an axis that can only be one thing") {
+    problem.axes[1].minimum = problem.axes[1].maximum = 6;
+    problem.timed[0].erase("cols"), wanted = "It can only be 6: with fixed=6 it needs none";
+  }
   SECTION("a cell below the minimum") { problem.timed[0]["cols"] = 0, wanted = "timed[0]"; }
   SECTION("a cell that is no multiple") { problem.axes[1].multiple_of = 3, wanted = "timed[0]"; }
   SECTION("a cell against a fixed axis") { problem.axes[1].fixed = 8, wanted = "fixed at 8"; }

@@ -54,23 +54,42 @@ void add_products(const T* a, const T* b, T* sums, Shape shape, Walk walk) {
   }
 }
 
+/// A row of a product, in parts that are cut off when they are added, and what it is without that.
+struct CutOffRow {
+  std::vector<float> sums;
+  std::vector<double> truth;
+};
+
+CutOffRow cut_off_row(const float* a, const float* b, Shape shape, Walk walk) {
+  const auto columns = static_cast<std::size_t>(shape.columns);
+  CutOffRow row{std::vector<float>(columns), std::vector<double>(columns)};
+  std::vector<double> part(columns);
+  for (std::int64_t i = 0, at = walk.first; i < shape.count;) {
+    std::ranges::fill(part, 0.0);
+    for (const auto end = std::min(i + part_terms, shape.count); i < end; ++i) {
+      const double factor = a[at];
+      const float* terms = b + at * shape.columns;
+      for (std::size_t j = 0; j < columns; ++j) part[j] += factor * static_cast<double>(terms[j]);
+      at += walk.step;
+      if (at >= shape.count) at -= shape.count;
+    }
+    for (std::size_t j = 0; j < columns; ++j) {
+      row.truth[j] += part[j];
+      row.sums[j] = cut_off(static_cast<double>(row.sums[j]) + part[j]);
+    }
+  }
+  return row;
+}
+
+/// On the walk there or back, whichever loses more of a sum: a large term that is met first is
+/// there whenever something is cut off, and one that is met last never.
 void add_parts(const float* a, const float* b, float* sums, Shape shape, Walk walk) {
-  std::vector<double> part(static_cast<std::size_t>(shape.columns));
   for (std::int64_t row = 0; row < shape.rows; ++row, a += shape.count, sums += shape.columns) {
-    for (std::int64_t i = 0, at = walk.first; i < shape.count;) {
-      std::fill(part.begin(), part.end(), 0.0);
-      for (const auto end = std::min(i + part_terms, shape.count); i < end; ++i) {
-        const double factor = a[at];
-        const float* terms = b + at * shape.columns;
-        for (std::int64_t j = 0; j < shape.columns; ++j) {
-          part[static_cast<std::size_t>(j)] += factor * static_cast<double>(terms[j]);
-        }
-        at += walk.step;
-        if (at >= shape.count) at -= shape.count;
-      }
-      for (std::int64_t j = 0; j < shape.columns; ++j) {
-        sums[j] = cut_off(static_cast<double>(sums[j]) + part[static_cast<std::size_t>(j)]);
-      }
+    const auto there = cut_off_row(a, b, shape, walk);
+    const auto back = cut_off_row(a, b, shape, reversed(walk, shape.count));
+    for (std::size_t j = 0; j < there.sums.size(); ++j) {
+      const auto lost = [&](float sum) { return std::fabs(sum - there.truth[j]); };
+      sums[j] = lost(there.sums[j]) < lost(back.sums[j]) ? back.sums[j] : there.sums[j];
     }
   }
 }

@@ -24,4 +24,9 @@ inline Walk walk_of(int order, std::int64_t count) {
   return {count / 2, step % count};
 }
 
+/// The same numbers, the last one first.
+inline Walk reversed(Walk walk, std::int64_t count) {
+  return {(walk.first + (count - 1) * walk.step) % count, count - walk.step};
+}
+
 }  // namespace ouroboros::judge

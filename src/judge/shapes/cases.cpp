@@ -318,7 +318,6 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
     // Rows of a patchwork have it seldom, and short ones are looked at in full.
     add(dtype, patchworks[patchworks.size() / 2], "odd_sign");
     if (has_twins(problem)) add(dtype, patchworks.front(), "twins");
-    if (data_of(problem).size() > 1) add(dtype, patchworks.front(), "absent");
     if (std::ranges::any_of(problem.inputs, &Input::parameter)) {
       add(dtype, patchworks.front(), "idle");
     }
@@ -356,6 +355,7 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
         add(dtype, whole_cell, whole_family(problem, random::key(seed, 76)));
       }
     }
+    if (data_of(problem).size() > 1) add(dtype, patchworks.front(), "absent");
   }
   return cases;
 }

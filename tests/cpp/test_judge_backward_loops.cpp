@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -131,6 +132,27 @@ TEST_CASE("gradients are added up in other orders", "[judge]") {
       CHECK(std::any_of(singles.begin(), singles.end(),
                         [&](const auto& other) { return !other[i].equal(singles[0][i]); }));
     }
+  }
+}
+
+TEST_CASE("gradients may be differentiated", "[judge]") {
+  // As a penalty on a gradient's size is, which asks for nothing of the weight.
+  const Reference penalty = [](const Tensors& in) {
+    const at::AutoGradMode enabled(true);
+    const auto x = in[0].detach().requires_grad_();
+    const auto made = at::layer_norm(at::conv1d(x, in[1], {}, 1, 1), {9}).exp().sum();
+    const auto gradient = torch::autograd::grad({made}, {x}, {}, std::nullopt, true).front();
+    return torch::autograd::grad({gradient.square().sum()}, {x});
+  };
+  const Tensors inputs{waves({3, 4, 9}), waves({4, 4, 3}, 0.4)};
+  const auto expected = judge::promoted(penalty, inputs).front();
+  for (int order = 0; order < judge::orders; ++order) {
+    judge::Loops loops{order};
+    judge::Inside inside;
+    inside.loops = &loops;
+    const auto made = judge::promoted(penalty, inputs, at::kDouble, inside).front();
+    CHECK(loops.any);
+    CHECK(at::allclose(made, expected, 1e-9, 1e-11));
   }
 }
 

@@ -26,10 +26,11 @@ inline constexpr std::int64_t by_differences = 2;
 
 /// The result of a product of matrices, of a convolution, or of distances by a product, whose
 /// arguments end `stack`. Terms are added one after the other in orders 0 and 2, and in 1 and 3 in
-/// parts of 8 that are cut off, not rounded, when they are added to the sum, as tensor cores do;
-/// but for order 0 one factor is off by roundings of float32, as it is where that was scaled first,
-/// or where products are rounded before they are added. In float64 there are only the orders. Empty
-/// for other operators, for tensors that are not on the host, and for what would take very long.
+/// parts of 8 that are cut off, not rounded, when they are added to the sum, as tensor cores do,
+/// there or back, whichever loses more of a result; but for order 0 one factor is off by roundings
+/// of float32, as it is where that was scaled first, or where products are rounded before they are
+/// added. In float64 there are only the orders. Empty for other operators, for tensors that are not
+/// on the host, and for what would take very long.
 [[nodiscard]] std::optional<at::Tensor> product_by_loops(std::string_view name,
                                                          const c10::FunctionSchema& schema,
                                                          const torch::jit::Stack& stack, int order);

@@ -199,8 +199,9 @@ bool is_recorded(std::span<const c10::IValue> arguments) {
 /// numbers are others then. What it saved of them for the way back are these, too.
 void give_recorded(const c10::OperatorHandle& op, torch::jit::Stack* stack, const Tensors& made) {
   op.callBoxed(stack);
-  const auto first = stack->size() - made.size();
+  const auto first = stack->size() - op.schema().returns().size();
   for (std::size_t i = 0; i < made.size(); ++i) {
+    if (!made[i].defined()) continue;  // A gradient that nobody asked for.
     const auto& result = (*stack)[first + i].toTensor();
     // Not an operation of its own: `data` is the memory without its history.
     result.variable_data().copy_(made[i]);

@@ -757,6 +757,26 @@ TEST_CASE("of several inputs one may be absent", "[judge]") {
   CHECK(has_absent(problem) == 0);
 }
 
+TEST_CASE("what is not finite may be in one of several inputs", "[judge]") {
+  auto problem = softmax_problem();
+  problem.inputs.push_back(problem.inputs[0]);
+  problem.inputs[1].name = "y";
+  const auto family = GENERATE("lone_nan", "lone_inf");
+  std::set<std::int64_t> first;
+  for (std::uint64_t seed = 1; seed < 17; ++seed) {
+    const judge::CaseSpec spec{0, DType::float32, {{"rows", 9}, {"cols", 64}}, family, seed};
+    std::vector<std::int64_t> counts;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto drawn = judge::empty({9, 64}, at::kFloat);
+      judge::draw_input(problem, spec, i, 0, drawn);
+      counts.push_back(drawn.isfinite().logical_not().sum().item().toLong());
+    }
+    CHECK(counts[0] + counts[1] == 1);
+    first.insert(counts[0]);
+  }
+  CHECK(first.size() == 2);
+}
+
 TEST_CASE("indices come as sequences have them", "[judge]") {
   auto problem = softmax_problem();
   problem.inputs[0].values = Values::index;

@@ -54,12 +54,9 @@ void draw_fast_normal(std::uint64_t key, DType dtype, const at::Tensor& into) {
   }
 }
 
-/// Whether the family "absent" has nothing of an input: of one that is data, beside others.
+/// Whether the family "absent" has nothing of an input.
 bool is_absent(const Problem& problem, const CaseSpec& spec, std::size_t index) {
-  constexpr std::uint64_t of_absent = 6;
-  const auto data = data_of(problem);
-  return spec.family == "absent" && data.size() > 1 &&
-         index == data[random::below(stream(spec, 0, kinds), of_absent, data.size())];
+  return spec.family == "absent" && chosen_of_data(problem, spec) == index;
 }
 
 }  // namespace

@@ -13,6 +13,10 @@ namespace ouroboros::judge {
 /// The inputs of real values that are data: no weights, no bools.
 [[nodiscard]] std::vector<std::size_t> data_of(const Problem& problem);
 
+/// Of several of these the one that a family has for itself: "absent", "lone_nan", "lone_inf".
+[[nodiscard]] std::optional<std::size_t> chosen_of_data(const Problem& problem,
+                                                        const CaseSpec& spec);
+
 /// Whether no other input of real values is there to be multiplied with: products of two very tall
 /// ones leave float32 nothing to tell close scores apart with. Masks of bools leave it as it is.
 [[nodiscard]] bool is_alone(const Problem& problem);

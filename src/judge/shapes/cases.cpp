@@ -15,6 +15,7 @@ namespace ouroboros::judge {
 namespace {
 
 constexpr int wild_count = 3;
+constexpr std::size_t most_turns = 4;      ///< Of inputs that have a family for themselves.
 constexpr std::uint64_t widest_bits = 13;  ///< Extents of wild shapes are below two to this power.
 
 /// A shape before it is fitted to a problem: an extent for the leading axes and for the last.
@@ -273,6 +274,7 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
                      : dtypes[static_cast<std::size_t>(drawn(seed, 199, 0, dtypes.size()))];
   const bool points = std::any_of(problem.inputs.begin(), problem.inputs.end(),
                                   [](const Input& one) { return one.values == Values::index; });
+  const auto turns = std::min(data_of(problem).size(), most_turns);
   auto others = distinct(problem, small_shapes);
   for (auto& axes : square_shapes(problem, seed)) others.push_back(std::move(axes));
   for (auto& axes : empty_shapes(problem)) others.push_back(std::move(axes));
@@ -348,14 +350,18 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
         if (met.insert(axes).second) add(dtype, std::move(axes), "normal");
       }
       const auto whole_cell = shortened(problem, timed, most_timed_elements);
-      for (const auto& family : lone_families(problem, dtype)) add(dtype, whole_cell, family);
+      for (const auto& family : lone_families(problem, dtype)) {
+        for (std::size_t i = 0; i < std::max<std::size_t>(turns, 1); ++i) {
+          add(dtype, whole_cell, family);
+        }
+      }
       add(dtype, whole_cell, "scattered");
       if (is_floating(dtype) && may_score(problem)) add(dtype, whole_cell, "sink");
       if (dtype == long_dtype && is_floating(dtype)) {
         add(dtype, whole_cell, whole_family(problem, random::key(seed, 76)));
       }
     }
-    if (data_of(problem).size() > 1) add(dtype, patchworks.front(), "absent");
+    for (std::size_t i = 0; turns > 1 && i < turns; ++i) add(dtype, patchworks.front(), "absent");
   }
   return cases;
 }

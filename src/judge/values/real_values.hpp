@@ -14,6 +14,7 @@ namespace ouroboros::judge {
 [[nodiscard]] std::vector<std::size_t> data_of(const Problem& problem);
 
 /// Of several of these the one that a family has for itself: "absent", "lone_nan", "lone_inf".
+/// Cases that follow one another take turns.
 [[nodiscard]] std::optional<std::size_t> chosen_of_data(const Problem& problem,
                                                         const CaseSpec& spec);
 

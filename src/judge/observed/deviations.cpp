@@ -9,6 +9,7 @@
 
 #include "judge/orders/arguments.hpp"
 #include "judge/orders/rows.hpp"
+#include "judge/orders/sums.hpp"
 #include "judge/orders/welford.hpp"
 
 namespace ouroboros::judge {
@@ -30,11 +31,6 @@ bool fits(const at::Tensor& mean, const at::Tensor& x, const Extents& dims) {
          std::ranges::equal(shape, std::span(kept).last(shape.size()));
 }
 
-bool can_pass(const at::Tensor& x) {
-  return x.defined() && x.is_cpu() && x.dim() > 0 && x.numel() > 0 &&
-         (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble);
-}
-
 Extents sorted(Extents dims) {
   std::ranges::sort(dims);
   return dims;
@@ -48,7 +44,7 @@ std::optional<Deviations::Known> Deviations::meet(std::string_view name,
   if (schema.is_mutable()) return std::nullopt;
   const Given given(schema, stack, 0);
   const auto self = given.tensor("self");
-  if (!can_pass(self)) return std::nullopt;
+  if (!can_be_added(self) || self.numel() == 0) return std::nullopt;
   if (is_one_of(name, {"sum", "mean"})) {
     return Known{name == "sum" ? Kind::sum : Kind::mean, self, self, sorted(given.dims(self))};
   }

@@ -104,10 +104,9 @@ bool is_power_of_two(double number) noexcept {
 bool makes_constants(std::string_view name, const c10::FunctionSchema& schema) {
   if (name == "detach") return true;  // In place, too: the end of `torch.tensor`.
   if (schema.is_mutable()) return false;
-  const auto& returned = schema.returns();
-  const bool views = !returned.empty() && returned[0].alias_info() != nullptr;
-  return views || is_one_of(name, {"empty", "zeros", "ones", "full", "scalar_tensor", "arange",
-                                   "to", "_to_copy", "clone", "contiguous", "stack", "cat"});
+  return is_view(schema) ||
+         is_one_of(name, {"empty", "zeros", "ones", "full", "scalar_tensor", "arange", "to",
+                          "_to_copy", "clone", "contiguous", "stack", "cat"});
 }
 
 bool has_edges(std::string_view name, const c10::FunctionSchema& schema,

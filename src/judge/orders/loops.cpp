@@ -32,11 +32,6 @@ namespace {
 
 using Results = std::vector<at::Tensor>;
 
-bool can_be_added(const at::Tensor& x) {
-  return x.defined() && x.is_cpu() && x.dim() > 0 &&
-         (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble);
-}
-
 at::Tensor scaled(at::Tensor x, const at::Tensor& weight, const at::Tensor& bias) {
   if (weight.defined()) x = x * weight;
   return bias.defined() ? x + bias : x;

@@ -15,6 +15,7 @@
 #include "judge/orders/arguments.hpp"
 #include "judge/orders/convolutions.hpp"
 #include "judge/orders/given.hpp"
+#include "judge/orders/sums.hpp"
 #include "judge/orders/walk.hpp"
 
 namespace ouroboros::judge {
@@ -101,11 +102,6 @@ at::Tensor off_by_roundings(const at::Tensor& factor, int order) {
   return moved({factor.contiguous()}, rounding, Moves::by_place, key).front().to(at::kFloat);
 }
 
-bool can_be_multiplied(const at::Tensor& x) {
-  return x.defined() && x.is_cpu() && x.dim() > 0 &&
-         (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble);
-}
-
 /// Of matrices, or of as many of them: (batch, rows, count) and (batch, count, columns).
 std::optional<at::Tensor> batches(const at::Tensor& first, const at::Tensor& second, int order) {
   const Shape shape{first.size(1), first.size(2), second.size(2)};
@@ -140,7 +136,7 @@ std::optional<at::Tensor> batches(const at::Tensor& first, const at::Tensor& sec
 
 std::optional<at::Tensor> product_in_order(const at::Tensor& first, const at::Tensor& second,
                                            int order) {
-  if (!can_be_multiplied(first) || !can_be_multiplied(second)) return std::nullopt;
+  if (!can_be_added(first) || !can_be_added(second)) return std::nullopt;
   if (first.dim() == 3 && second.dim() == 3) return batches(first, second, order);
   if (first.dim() > 2 || second.dim() > 2) return std::nullopt;
   const auto left = first.dim() == 1 ? first.unsqueeze(0) : first;

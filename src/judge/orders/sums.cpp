@@ -82,6 +82,11 @@ std::pair<at::Tensor, at::Tensor> deviations(const at::Tensor& x, const Extents&
 
 }  // namespace
 
+bool can_be_added(const at::Tensor& x) {
+  return x.defined() && x.is_cpu() && x.dim() > 0 &&
+         (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble);
+}
+
 at::Tensor sums(const at::Tensor& x, const Extents& dims, int order) {
   if (order == 0) return plain_sums(x, dims, order);
   auto kept = x.sizes().vec();

@@ -8,6 +8,9 @@
 /// What is added up along `dims` has an extent of one there. `order` is one of `orders`.
 namespace ouroboros::judge {
 
+/// Whether loops can add up a tensor's numbers: of those on the host, in one of these types.
+[[nodiscard]] bool can_be_added(const at::Tensor& x);
+
 /// But for order 0 of terms that were multiplied by something before.
 [[nodiscard]] at::Tensor sums(const at::Tensor& x, const Extents& dims, int order);
 

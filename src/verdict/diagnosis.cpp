@@ -260,7 +260,7 @@ std::optional<std::string> from_errors(const Split& cases) {
 
 Trait trait_of(std::string_view family) {
   // The families of the sweep that are special; docs/concepts.md has all of them.
-  constexpr std::array<std::pair<std::string_view, Trait>, 17> table{{
+  constexpr std::array<std::pair<std::string_view, Trait>, 18> table{{
       {"x8", Trait::large},
       {"x64", Trait::large},
       {"x4096", Trait::large},
@@ -278,6 +278,7 @@ Trait trait_of(std::string_view family) {
       {"inf", Trait::not_finite},
       {"lone_nan", Trait::not_finite},
       {"lone_inf", Trait::not_finite},
+      {"lone_minus_inf", Trait::not_finite},
   }};
   for (const auto& [name, trait] : table) {
     if (name == family) return trait;

@@ -55,9 +55,10 @@ TEST_CASE("every family is met in every dtype, and some fifty cases are enough",
     for (const auto dtype : floats) {
       const auto names = judge::families(problem, dtype);
       std::set<std::string> wanted(names.begin(), names.end());
-      wanted.insert({"patchwork", "scattered", "again", "spread", "lone_nan", "lone_inf"});
+      wanted.insert(
+          {"patchwork", "scattered", "again", "spread", "lone_nan", "lone_inf", "lone_minus_inf"});
       CHECK(seen[dtype] == wanted);
-      CHECK(count[dtype] <= 52);
+      CHECK(count[dtype] <= 53);
     }
   }
 }
@@ -773,8 +774,10 @@ TEST_CASE("what is not finite may be in one of several inputs", "[judge]") {
     CHECK(counts[0] + counts[1] == 1);
     first[spec.family].insert(counts[0]);
   }
-  CHECK(first["lone_nan"].size() == 2);
-  CHECK(first["lone_inf"].size() == 2);
+  for (const auto* family : {"lone_nan", "lone_inf", "lone_minus_inf"}) {
+    CAPTURE(family);
+    CHECK(first[family].size() == 2);
+  }
 }
 
 TEST_CASE("indices come as sequences have them", "[judge]") {
@@ -911,10 +914,14 @@ TEST_CASE("families are what their names say", "[judge]") {
   for (const auto row : {0, 4}) CHECK(infinite_in(row) == 1);
   for (const auto row : {2, 6}) CHECK(infinite_in(row) < 64);
   CHECK(infinite_in(2) + infinite_in(6) > 2);
-  for (const auto* family : {"lone_nan", "lone_inf"}) {
-    const auto lone = draw(family, DType::float32);
-    CHECK(std::count_if(lone.begin(), lone.end(), [](double v) { return !std::isfinite(v); }) == 1);
-  }
+  const auto lone = [&](const char* family, auto&& is_one) {
+    const auto drawn = draw(family, DType::float32);
+    const auto odd = std::ranges::count_if(drawn, [](double v) { return !std::isfinite(v); });
+    return odd == 1 && std::ranges::count_if(drawn, is_one) == 1;
+  };
+  CHECK(lone("lone_nan", [](double v) { return std::isnan(v); }));
+  CHECK(lone("lone_inf", [](double v) { return std::isinf(v) && v > 0; }));
+  CHECK(lone("lone_minus_inf", [](double v) { return std::isinf(v) && v < 0; }));
   CHECK_THROWS_AS(draw("nonsense", DType::float32), Error);
 }
 

@@ -4,6 +4,8 @@
 #include <ATen/ops/where.h>
 
 #include <algorithm>
+#include <span>
+#include <tuple>
 
 #include "judge/observed/unmoved.hpp"
 #include "judge/orders/arguments.hpp"
@@ -28,11 +30,26 @@ void keep_in_bins(Pass& pass, const c10::FunctionSchema& schema, torch::jit::Sta
   moved = at::where(counted, moved.toTensor().clamp(*least, *most), numbers);
 }
 
+/// What is cut off where it jumps: a number that is the threshold is not moved past it.
+at::Tensor left_as_given(const at::Tensor& moved, const at::Tensor& given, const at::Tensor& cut) {
+  return at::where(cut.eq(given), moved, cut);
+}
+
+/// Where a number lies among given ones does not move with them.
+void keep_places(std::span<c10::IValue> results, const torch::jit::Stack& as_given) {
+  for (std::size_t i = 0; i < as_given.size(); ++i) {
+    if (as_given[i].isTensor() &&
+        at::isIntegralType(as_given[i].toTensor().scalar_type(), /*includeBool=*/false)) {
+      results[i] = as_given[i];
+    }
+  }
+}
+
 }  // namespace
 
-std::optional<torch::jit::Stack> keep_unmoved(Pass& pass, std::string_view name,
-                                              const c10::FunctionSchema& schema,
-                                              torch::jit::Stack& stack) {
+std::optional<torch::jit::Stack> keep_unmoved(Pass& pass, const Operation& operation) {
+  const auto& [name, schema] = std::tie(operation.name, operation.schema);
+  auto& stack = operation.stack;
   const auto& arguments = schema.arguments();
   const auto begin = stack.size() - arguments.size();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -59,18 +76,22 @@ std::optional<torch::jit::Stack> keep_unmoved(Pass& pass, std::string_view name,
   return std::nullopt;
 }
 
-at::Tensor left_as_given(const at::Tensor& moved, const at::Tensor& given, const at::Tensor& cut) {
-  return at::where(cut.eq(given), moved, cut);
-}
-
-void keep_places(torch::jit::Stack& stack, const torch::jit::Stack& as_given) {
-  for (std::size_t i = 0; i < as_given.size(); ++i) {
-    auto& result = stack[stack.size() - as_given.size() + i];
-    if (as_given[i].isTensor() &&
-        at::isIntegralType(as_given[i].toTensor().scalar_type(), /*includeBool=*/false)) {
-      result = as_given[i];
-    }
+void call_beside(Pass& pass, const Operation& operation, std::optional<torch::jit::Stack> given) {
+  auto& stack = operation.stack;
+  const auto& inside = pass.inside;
+  if (!given) {
+    operation.op.callBoxed(stack);
+    if (inside.favoured != nullptr) favour_results(inside, operation);
+    return;
   }
+  const bool cuts = is_one_of(operation.name, {"hardshrink", "threshold"});
+  const auto moved = cuts ? operation.arguments()[0].toTensor() : at::Tensor();
+  const auto stays = cuts ? given->front().toTensor() : at::Tensor();
+  operation.op.callBoxed(stack);
+  operation.op.callBoxed(*given);
+  if (cuts) stack.back() = left_as_given(moved, stays, given->back().toTensor());
+  pass.unmoved.note(stack, *given);
+  if (inside.ties == 0.0 && inside.favoured == nullptr) keep_places(operation.results(), *given);
 }
 
 }  // namespace ouroboros::judge

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
-#include <ATen/core/function_schema.h>
 #include <ATen/core/stack.h>
 
 #include <optional>
-#include <string_view>
 
+#include "judge/runs/operation.hpp"
 #include "judge/runs/pass.hpp"
 
 /// Operators whose answer jumps, while inputs move: they are asked about what was given.
@@ -14,15 +12,9 @@ namespace ouroboros::judge {
 
 /// What has edges is told how its arguments were given, if nobody computes them. The same arguments
 /// of what chooses among them, whose results nobody computes either.
-[[nodiscard]] std::optional<torch::jit::Stack> keep_unmoved(Pass& pass, std::string_view name,
-                                                            const c10::FunctionSchema& schema,
-                                                            torch::jit::Stack& stack);
+[[nodiscard]] std::optional<torch::jit::Stack> keep_unmoved(Pass& pass, const Operation& operation);
 
-/// What is cut off where it jumps: a number that is the threshold is not moved past it.
-[[nodiscard]] at::Tensor left_as_given(const at::Tensor& moved, const at::Tensor& given,
-                                       const at::Tensor& cut);
-
-/// Where a number lies among given ones does not move with them.
-void keep_places(torch::jit::Stack& stack, const torch::jit::Stack& as_given);
+/// Calls the operator, and once more with what was given, where `given` has such arguments.
+void call_beside(Pass& pass, const Operation& operation, std::optional<torch::jit::Stack> given);
 
 }  // namespace ouroboros::judge

@@ -8,16 +8,24 @@
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/maximum.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/where.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "judge/base/moved.hpp"
 #include "judge/base/random.hpp"
+#include "judge/base/tensors.hpp"
 #include "judge/orders/arguments.hpp"
+#include "judge/orders/products.hpp"
 #include "judge/runs/backward.hpp"
 #include "judge/runs/complements.hpp"
 #include "judge/runs/inside.hpp"
@@ -47,14 +55,14 @@ std::optional<at::Tensor> size_of_eight_bits(const Inside& inside, std::string_v
   return at::matmul(first.square(), factors.square()).sqrt_().mul_(lost * std::sqrt(parts));
 }
 
-}  // namespace
-
-std::optional<at::Tensor> size_of_terms(const Inside& inside, std::string_view name,
-                                        const c10::FunctionSchema& schema,
-                                        const torch::jit::Stack& stack) {
-  const auto& argument = stack[stack.size() - schema.arguments().size()];
-  if (inside.step == 0.0 || !argument.isTensor()) return std::nullopt;
-  const auto& x = argument.toTensor();
+/// Of the result of an operator, how large the numbers are that it is the difference of; empty for
+/// one that is no such difference.
+std::optional<at::Tensor> size_of_terms(const Inside& inside, const Operation& operation) {
+  const auto& [name, schema, stack] =
+      std::tie(operation.name, operation.schema, std::as_const(operation.stack));
+  const auto given = operation.arguments();
+  if (inside.step == 0.0 || given.empty() || !given[0].isTensor()) return std::nullopt;
+  const auto& x = given[0].toTensor();
   if (is_one_of(name, {"gelu", "mish"})) return x.abs();
   if (name == "corrcoef" && x.dim() > 0) {
     // PyTorch divides by the roots of its diagonal, which is one then: who divides rows first has
@@ -67,7 +75,6 @@ std::optional<at::Tensor> size_of_terms(const Inside& inside, std::string_view n
   if (inside.tanh_form != 0.0) {
     if (auto size = size_of_tanh_form(name, schema, stack, inside.tanh_form)) return size;
   }
-  const auto given = std::span(stack).last(schema.arguments().size());
   if (auto size = size_of_eight_bits(inside, name, given)) return size;
   if (is_one_of(name, {"tanh", "expm1", "log1p", "elu", "celu", "selu", "softplus", "log_sigmoid",
                        "erf", "erfc", "sinh", "asinh", "atanh", "logit", "logaddexp", "logaddexp2",
@@ -86,6 +93,7 @@ std::optional<at::Tensor> size_of_terms(const Inside& inside, std::string_view n
   return std::nullopt;
 }
 
+/// Moves by `size`, of which one number may stand for many of the result's, that then move alike.
 void move_result(Pass& pass, const at::Tensor& result, const at::Tensor& size) {
   if (result.scalar_type() != at::kDouble || !at::is_expandable_to(size.sizes(), result.sizes())) {
     return;
@@ -97,6 +105,9 @@ void move_result(Pass& pass, const at::Tensor& result, const at::Tensor& size) {
   result.variable_data().add_(moves.mul_(size));
 }
 
+/// Whether others may compute the operator's result otherwise, by more than moves of the inputs
+/// show: exponentials near one, as of a decay, and what is made of `constants` alone, which do not
+/// move: a table of frequencies, a window.
 bool is_inexact(std::string_view name, bool constants) {
   if (is_one_of(name, {"exp", "exp2", "sigmoid", "expit"})) return true;
   return constants && (is_one_of(name, {"expm1", "log", "log2", "log10", "log1p", "pow", "sqrt",
@@ -105,12 +116,17 @@ bool is_inexact(std::string_view name, bool constants) {
                        name.ends_with("_window"));
 }
 
+/// Whether it is a power by a broken constant, no root: who has no function of powers writes
+/// `exp2(1.5 log2 x)`, and rounds the exponent.
 bool is_broken_power(std::string_view name, std::span<const c10::IValue> given) {
   if (name != "pow" || !given[1].isDouble()) return false;
   const double exponent = given[1].toDouble();
   return exponent != std::round(exponent) && std::fabs(exponent) != 0.5;
 }
 
+/// By some roundings of itself; of a power also by as many of its exponent, which `exp2` is given
+/// after a product that rounds. What has few bits is the same in any arithmetic; of powers those of
+/// two alone: 10 is no `exp(log(1e4) / 4)`.
 void move_inexact(Pass& pass, const at::Tensor& result, bool power) {
   if (result.scalar_type() != at::kDouble || result.numel() == 0) return;
   const auto few_bits = power ? std::get<0>(at::frexp(result)).abs().eq(0.5)
@@ -121,6 +137,7 @@ void move_inexact(Pass& pass, const at::Tensor& result, bool power) {
   move_result(pass, result, size.masked_fill_(kept, 0.0));
 }
 
+/// Of probabilities, or of their logarithms.
 void move_logarithm(Pass& pass, std::string_view name, const at::Tensor& result,
                     const at::Tensor& size) {
   if (name.starts_with("log")) return move_result(pass, result, size);
@@ -130,6 +147,7 @@ void move_logarithm(Pass& pass, std::string_view name, const at::Tensor& result,
   if (result.scalar_type() == at::kDouble) result.variable_data().mul_(factors);
 }
 
+/// Probabilities that moved are some still, and are asked for that by losses.
 void keep_in_range(std::string_view name, const at::Tensor& result) {
   const at::NoGradGuard no_grad;
   if (is_one_of(name, {"sigmoid", "expit", "softmax", "_safe_softmax"})) {
@@ -139,14 +157,80 @@ void keep_in_range(std::string_view name, const at::Tensor& result) {
   }
 }
 
-void keep_targets_in_range(std::string_view name, c10::IValue* arguments) {
-  if (name != "binary_cross_entropy") return;
-  constexpr double room = 1e-6;  // More than anything moves; what is beyond raises.
-  for (const auto* end = arguments + 2; arguments != end; ++arguments) {
-    const auto& x = arguments->toTensor();
-    const auto near = x.gt(-room).logical_and_(x.lt(1.0 + room));
-    *arguments = at::where(near, x.clamp(0.0, 1.0), x);
+/// What is taken from each row others make of a result that was rounded likewise.
+void move_sums(Pass& pass, const at::Tensor& result, const DotProducts::Sums& sums) {
+  const at::NoGradGuard no_grad;
+  const auto half = 0.5 * format_of(*dtype_of(*pass.inside.factors)).epsilon;
+  const auto key = random::key(pass.inside.seed, pass.moves_made++);
+  const auto ones = at::ones_like(sums.size);
+  const auto moves = moved({ones}, half, Moves::by_place, key).front().sub_(1.0);
+  result.variable_data().add_(moves.mul_(sums.size).mul(sums.share));
+}
+
+/// The nearest number of so many bits, by Veltkamp's splitting (Dekker, "A floating-point technique
+/// for extending the available precision", 1971).
+at::Tensor of_few_bits(const at::Tensor& tensor, int bits) {
+  if (tensor.scalar_type() != at::kDouble) return tensor;
+  const auto split = tensor * (std::ldexp(1.0, std::numeric_limits<double>::digits - bits) + 1.0);
+  const auto rounded = split - (split - tensor);
+  return at::where(at::isfinite(split), rounded, tensor);
+}
+
+}  // namespace
+
+ResultsMoved::ResultsMoved(Pass& pass, const Operation& operation, bool follows, bool whole)
+    : pass_(pass), operation_(operation) {
+  const auto& inside = pass.inside;
+  const auto name = operation.name;
+  const auto given = operation.arguments();
+  if (inside.factors) sums_ = pass.dot_products.sums(name, operation.schema, operation.stack);
+  if (inside.step == 0.0) return;
+  size_ = size_of_result(follows, whole);
+  shift_ = size_of_shift(name, operation.schema, operation.stack);
+  if (inside.of_differences == 0.0) return;
+  power_ = is_broken_power(name, given) || (!follows && is_one_of(name, {"exp", "exp2", "pow"}));
+  const bool probabilities = inside.probabilities && is_one_of(name, {"softmax", "log_softmax"});
+  inexact_ = probabilities || power_ || is_inexact(name, !follows);
+}
+
+std::optional<at::Tensor> ResultsMoved::size_of_result(bool follows, bool whole) const {
+  const auto& inside = pass_.inside;
+  const auto& [name, schema, stack] =
+      std::tie(operation_.name, operation_.schema, operation_.stack);
+  const auto given = operation_.arguments();
+  if (auto size = size_of_terms(inside, operation_)) return size;
+  if (auto size = size_of_complement(name, schema, stack)) return size;
+  if (inside.of_differences == 0.0 || !follows || whole) return std::nullopt;
+  auto size = pass_.blends.size_of(name, given, pass_.derived);
+  if (!size) size = pass_.scaled_differences.size_of(name, given, pass_.derived);
+  if (!size) size = size_of_difference(name, schema, stack);
+  if (const auto of_products = pass_.dot_products.size_of(name, schema, stack)) {
+    size = size ? at::maximum(*size, *of_products) : *of_products;
   }
+  if (!size) size = size_of_difference_backward(name, schema, stack);
+  if (size) size->mul_(inside.of_differences);
+  return size;
+}
+
+void ResultsMoved::apply() const {
+  const auto& inside = pass_.inside;
+  const auto name = operation_.name;
+  const auto results = operation_.results();
+  if (results.empty()) return;
+  if (inside.bits_of_products > 0 &&
+      (multiplies_matrices(name) || is_one_of(name, {"add", "sub", "rsub"}))) {
+    change_tensors(results.back(), [&](const at::Tensor& product) {
+      return of_few_bits(product, inside.bits_of_products);
+    });
+  }
+  if (!results.front().isTensor()) return;
+  const auto& result = results.front().toTensor();
+  if (sums_) move_sums(pass_, result, *sums_);
+  if (size_) move_result(pass_, result, *size_);
+  if (inside.step == 0.0 || results.size() > 1) return;
+  if (inexact_) move_inexact(pass_, result, power_);
+  if (shift_) move_logarithm(pass_, name, result, *shift_);
+  keep_in_range(name, result);
 }
 
 }  // namespace ouroboros::judge

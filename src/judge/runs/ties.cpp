@@ -8,6 +8,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "judge/base/ranks.hpp"
 #include "judge/orders/arguments.hpp"
@@ -43,22 +44,13 @@ at::Tensor in_favour(const Inside& inside, const at::Tensor& value, const at::Te
   return at::where(inside.favoured->logical_and(exact.logical_not()), apart, value);
 }
 
-}  // namespace
-
-bool leaves_ties_open(std::string_view name, const c10::FunctionSchema& schema,
-                      const torch::jit::Stack& stack) {
-  if (!is_one_of(name, {"topk", "sort", "argsort", "kthvalue", "median", "nanmedian"})) {
-    return false;
-  }
-  const auto* stable = argument("stable", schema, stack);
-  return stable == nullptr || !stable->isBool() || !stable->toBool();
-}
-
+/// Whether the operator says where one number lies, and which of equal ones that is.
 bool promises_first(std::string_view name, const c10::FunctionSchema& schema) {
   return is_one_of(name, {"argmax", "argmin"}) ||
          (is_one_of(name, {"max", "min"}) && schema.returns().size() == 2);
 }
 
+/// The dimension that an operator orders along; -1 where it has none.
 std::int64_t ordered_along(const c10::FunctionSchema& schema, const torch::jit::Stack& stack,
                            std::int64_t dims) {
   const auto* dim = argument("dim", schema, stack);
@@ -66,7 +58,8 @@ std::int64_t ordered_along(const c10::FunctionSchema& schema, const torch::jit::
   return dim->toInt() < 0 ? dim->toInt() + dims : dim->toInt();
 }
 
-void break_ties(const Inside& inside, c10::IValue& value, bool given) {
+/// Along any dimension, by their place.
+void break_ties_of(const Inside& inside, c10::IValue& value, bool given) {
   const auto type = value.isTensor() ? value.toTensor().scalar_type() : at::kFloat;
   const bool whole = at::isIntegralType(type, /*includeBool=*/true);
   if (!whole && type != at::kDouble) return;
@@ -90,6 +83,7 @@ void break_ties(const Inside& inside, c10::IValue& value, bool given) {
   value = at::where(at::isfinite(numbers), apart, numbers);
 }
 
+/// Ties were broken for the order's sake alone: numbers that were put in order are what they were.
 void put_in_order(const at::Tensor& numbers, std::int64_t dim, torch::jit::Stack& stack) {
   auto& values = stack[stack.size() - 2];
   if (!values.isTensor() || !stack.back().isTensor()) return;
@@ -109,6 +103,46 @@ void note_ranks(const Inside& inside, const at::Tensor& numbers, const c10::IVal
   inside.ranks->back().exact = exact;
 }
 
+}  // namespace
+
+bool leaves_ties_open(std::string_view name, const c10::FunctionSchema& schema,
+                      const torch::jit::Stack& stack) {
+  if (!is_one_of(name, {"topk", "sort", "argsort", "kthvalue", "median", "nanmedian"})) {
+    return false;
+  }
+  const auto* stable = argument("stable", schema, stack);
+  return stable == nullptr || !stable->isBool() || !stable->toBool();
+}
+
+Ordering::Ordering(const Pass& pass, const Operation& operation)
+    : inside_(pass.inside), operation_(operation) {
+  const auto& [name, schema] = std::tie(operation.name, operation.schema);
+  open_ = (inside_.ties != 0.0 || inside_.ranks != nullptr) &&
+          leaves_ties_open(name, schema, operation.stack);
+  first_ = inside_.ranks != nullptr && inside_.given != nullptr && promises_first(name, schema) &&
+           !pass.unmoved.arguments(schema, operation.stack, pass.computed);
+}
+
+void Ordering::break_ties(bool chosen) {
+  const auto given = operation_.arguments();
+  if ((!open_ && !first_) || !given[0].isTensor()) return;
+  const auto& numbers = given[0].toTensor();
+  dim_ = ordered_along(operation_.schema, operation_.stack, numbers.dim());
+  if (dim_ < 0 || numbers.dim() == 0) return;
+  numbers_ = numbers;
+  exact_ = chosen || !numbers.is_floating_point();
+  if (open_ && inside_.ties != 0.0) break_ties_of(inside_, given[0], chosen);
+}
+
+void Ordering::note() const {
+  if (!numbers_.defined() || operation_.results().empty()) return;
+  auto& stack = operation_.stack;
+  if (inside_.ranks != nullptr) note_ranks(inside_, numbers_, stack.back(), dim_, exact_, first_);
+  if (open_ && inside_.ties != 0.0 && operation_.results().size() == 2) {
+    put_in_order(numbers_, dim_, stack);
+  }
+}
+
 at::Tensor favoured_input(const Inside& inside, const at::Tensor& input) {
   if (!may_be_favoured(inside, input)) return input;
   if (input.mul(input).eq(input).all().item().toBool()) return input;
@@ -116,13 +150,14 @@ at::Tensor favoured_input(const Inside& inside, const at::Tensor& input) {
   return in_favour(inside, input, at::isfinite(input).logical_not(), by);
 }
 
-void favour_results(const Inside& inside, std::string_view name, const c10::FunctionSchema& schema,
-                    torch::jit::Stack& stack) {
-  const bool of_exponentials = is_one_of(name, {"softmax", "exp", "exp2", "sigmoid", "expit"});
-  const auto begin = stack.size() - schema.returns().size();
-  for (std::size_t i = 0; i < schema.returns().size(); ++i) {
-    auto& result = stack[begin + i];
-    if (schema.returns()[i].alias_info() != nullptr || !result.isTensor()) continue;
+void favour_results(const Inside& inside, const Operation& operation) {
+  const bool of_exponentials =
+      is_one_of(operation.name, {"softmax", "exp", "exp2", "sigmoid", "expit"});
+  const auto& returns = operation.schema.returns();
+  const auto results = operation.results();
+  for (std::size_t i = 0; i < returns.size(); ++i) {
+    auto& result = results[i];
+    if (returns[i].alias_info() != nullptr || !result.isTensor()) continue;
     const auto made = result.toTensor();
     if (!may_be_favoured(inside, made)) continue;
     const auto exact = of_exponentials ? made.isinf() : made.eq(made.round());

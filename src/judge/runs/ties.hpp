@@ -9,6 +9,8 @@
 
 #include "judge/judge.hpp"
 #include "judge/runs/inside.hpp"
+#include "judge/runs/operation.hpp"
+#include "judge/runs/pass.hpp"
 
 /// Orders of equal numbers, which PyTorch leaves open or not: which others may make, and what tells
 /// them.
@@ -19,22 +21,30 @@ namespace ouroboros::judge {
 [[nodiscard]] bool leaves_ties_open(std::string_view name, const c10::FunctionSchema& schema,
                                     const torch::jit::Stack& stack);
 
-/// Whether the operator says where one number lies, and which of equal ones that is.
-[[nodiscard]] bool promises_first(std::string_view name, const c10::FunctionSchema& schema);
+/// An operator that puts numbers in order, or says where one of them lies, in a run that asks for
+/// that.
+class Ordering {
+ public:
+  /// Before the operator is called, or anything takes the place of what it is given.
+  Ordering(const Pass& pass, const Operation& operation);
 
-/// The dimension that an operator orders along; -1 where it has none.
-[[nodiscard]] std::int64_t ordered_along(const c10::FunctionSchema& schema,
-                                         const torch::jit::Stack& stack, std::int64_t dims);
+  /// Breaks ties by their place along any dimension. Of numbers that were `chosen` from given ones
+  /// none but those that are equal are any.
+  void break_ties(bool chosen);
 
-/// Breaks ties by their place along any dimension. Of numbers that were `given` none but those that
-/// are equal are any.
-void break_ties(const Inside& inside, c10::IValue& value, bool given);
+  /// What the order came to.
+  void note() const;
 
-/// Ties were broken for the order's sake alone: numbers that were put in order are what they were.
-void put_in_order(const at::Tensor& numbers, std::int64_t dim, torch::jit::Stack& stack);
-
-void note_ranks(const Inside& inside, const at::Tensor& numbers, const c10::IValue& result,
-                std::int64_t dim, bool given, bool first);
+ private:
+  const Inside& inside_;
+  const Operation& operation_;
+  bool open_ = false;  ///< PyTorch says nothing of equal ones.
+  /// Of equal ones the first is the answer. Of numbers that nobody computes there is no doubt.
+  bool first_ = false;
+  bool exact_ = false;
+  at::Tensor numbers_;  ///< Undefined where there is nothing to do.
+  std::int64_t dim_ = -1;
+};
 
 /// Nobody tells an input's numbers apart from what they become. Zeros and ones alone are a mask, of
 /// which a zero that is nearly one means something else.
@@ -42,7 +52,6 @@ void note_ranks(const Inside& inside, const at::Tensor& numbers, const c10::IVal
 
 /// What an operator computes, and neither passes on nor writes to. Whole numbers are exact, and may
 /// be a mask, but not where they are what exponentials underflow or saturate to.
-void favour_results(const Inside& inside, std::string_view name, const c10::FunctionSchema& schema,
-                    torch::jit::Stack& stack);
+void favour_results(const Inside& inside, const Operation& operation);
 
 }  // namespace ouroboros::judge

@@ -86,7 +86,7 @@ std::vector<std::string> lone_families(const Problem& problem, DType dtype) {
   std::vector<std::string> names;
   if (!is_floating(dtype)) return names;
   if (problem.policies.nan_meaningful) names.emplace_back("lone_nan");
-  if (problem.policies.inf_meaningful) names.emplace_back("lone_inf");
+  if (problem.policies.inf_meaningful) names.insert(names.end(), {"lone_inf", "lone_minus_inf"});
   return names;
 }
 

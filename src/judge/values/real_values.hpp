@@ -13,8 +13,8 @@ namespace ouroboros::judge {
 /// The inputs of real values that are data: no weights, no bools.
 [[nodiscard]] std::vector<std::size_t> data_of(const Problem& problem);
 
-/// Of several of these the one that a family has for itself: "absent", "lone_nan", "lone_inf".
-/// Cases that follow one another take turns.
+/// Of several of these the one that a family has for itself: "absent" and those of a lone
+/// number. Cases that follow one another take turns.
 [[nodiscard]] std::optional<std::size_t> chosen_of_data(const Problem& problem,
                                                         const CaseSpec& spec);
 

@@ -283,7 +283,9 @@ class Stretch : RowShaper {
   /// One of all numbers: who looks at some of them does not see it.
   void lone_nan() const { lone_one() = not_a_number(0); }
 
-  void lone_inf() const { lone_one() = std::copysign(infinity, lone_one()); }
+  void lone_inf() const { lone_one() = infinity; }
+
+  void lone_minus_inf() const { lone_one() = -infinity; }
 
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -411,7 +413,7 @@ class Stretch : RowShaper {
 
 using Make = void (Stretch::*)() const;
 
-constexpr std::array<std::pair<std::string_view, Make>, 29> makers = {{
+constexpr std::array<std::pair<std::string_view, Make>, 30> makers = {{
     {"normal", &Stretch::normal},
     {"idle", &Stretch::normal},    // Which is about weights.
     {"absent", &Stretch::normal},  // About one of several inputs.
@@ -441,6 +443,7 @@ constexpr std::array<std::pair<std::string_view, Make>, 29> makers = {{
     {"twins", &Stretch::twins},
     {"lone_nan", &Stretch::lone_nan},
     {"lone_inf", &Stretch::lone_inf},
+    {"lone_minus_inf", &Stretch::lone_minus_inf},
 }};
 
 }  // namespace

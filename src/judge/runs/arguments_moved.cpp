@@ -1,18 +1,16 @@
-#include "judge/runs/terms_moved.hpp"
+#include "judge/runs/arguments_moved.hpp"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/isfinite.h>
-#include <ATen/ops/ones_like.h>
 #include <ATen/ops/where.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "judge/base/moved.hpp"
 #include "judge/base/random.hpp"
 #include "judge/base/tensors.hpp"
+#include "judge/orders/arguments.hpp"
+#include "judge/orders/products.hpp"
 
 namespace ouroboros::judge {
 namespace {
@@ -41,29 +39,12 @@ at::Tensor lowered_factor(Pass& pass, const at::Tensor& tensor) {
   return at::where(nearest.eq(tensor), nearest, other.to(tensor.scalar_type()));
 }
 
-}  // namespace
-
-at::Tensor of_few_bits(const at::Tensor& tensor, int bits) {
-  if (tensor.scalar_type() != at::kDouble) return tensor;
-  const auto split = tensor * (std::ldexp(1.0, std::numeric_limits<double>::digits - bits) + 1.0);
-  const auto rounded = split - (split - tensor);
-  return at::where(at::isfinite(split), rounded, tensor);
-}
-
 at::Tensor as_factor(Pass& pass, const at::Tensor& tensor) {
   if (!tensor.defined() || !tensor.is_floating_point()) return tensor;
   return in_place_of(tensor, lowered_factor(pass, tensor));
 }
 
-void move_sums(Pass& pass, const at::Tensor& result, const DotProducts::Sums& sums) {
-  const at::NoGradGuard no_grad;
-  const auto half = 0.5 * format_of(*dtype_of(*pass.inside.factors)).epsilon;
-  const auto key = random::key(pass.inside.seed, pass.moves_made++);
-  const auto ones = at::ones_like(sums.size);
-  const auto moves = moved({ones}, half, Moves::by_place, key).front().sub_(1.0);
-  result.variable_data().add_(moves.mul_(sums.size).mul(sums.share));
-}
-
+/// Whether the operator adds numbers up, which everyone does in an order of their own.
 bool adds(std::string_view name) {
   const auto parts = {"sum",       "mean",   "prod",     "norm",   "var",   "std",    "mm",
                       "mv",        "matmul", "dot",      "conv",   "dist",  "loss",   "_add",
@@ -73,6 +54,8 @@ bool adds(std::string_view name) {
                      [name](std::string_view part) { return name.find(part) != name.npos; });
 }
 
+/// Terms of a sum with moves of their own. Whole numbers are counted: the inputs moved, and so did
+/// all that came of them.
 at::Tensor as_term(Pass& pass, const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.scalar_type() != at::kDouble) return tensor;
   const auto key = random::key(pass.inside.seed, pass.moves_made++);
@@ -81,6 +64,7 @@ at::Tensor as_term(Pass& pass, const at::Tensor& tensor) {
   return in_place_of(tensor, at::where(tensor.eq(tensor.round()), tensor.detach(), other));
 }
 
+/// Whole numbers too large for float32 to add up exactly, moved as real inputs are.
 at::Tensor as_large_whole(Pass& pass, const at::Tensor& tensor) {
   constexpr double added_exactly = 0x1p12;  // Some thousands of them.
   if (!tensor.defined() || tensor.scalar_type() != at::kDouble) return tensor;
@@ -90,6 +74,36 @@ at::Tensor as_large_whole(Pass& pass, const at::Tensor& tensor) {
   const auto other =
       moved({tensor.detach().contiguous()}, pass.inside.large_wholes, Moves::by_place, key).front();
   return in_place_of(tensor, at::where(large, other, tensor.detach()));
+}
+
+}  // namespace
+
+void move_arguments(Pass& pass, const Operation& operation) {
+  const auto& inside = pass.inside;
+  const auto& arguments = operation.schema.arguments();
+  const auto given = operation.arguments();
+  const bool multiplied = inside.factors && multiplies_matrices(operation.name);
+  const bool added = (inside.terms != 0.0 || inside.large_wholes != 0.0) && adds(operation.name);
+  if (!multiplied && !added) return;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (is_written(arguments[i]) || !are_dense(given.subspan(i, 1))) continue;
+    change_tensors(given[i], [&](at::Tensor tensor) {
+      if (multiplied) tensor = as_factor(pass, tensor);
+      if (added && inside.terms != 0.0) tensor = as_term(pass, tensor);
+      if (added && inside.large_wholes != 0.0) tensor = as_large_whole(pass, tensor);
+      return tensor;
+    });
+  }
+}
+
+void keep_targets_in_range(const Operation& operation) {
+  if (operation.name != "binary_cross_entropy") return;
+  constexpr double room = 1e-6;  // More than anything moves; what is beyond raises.
+  for (auto& value : operation.arguments().first(2)) {
+    const auto& x = value.toTensor();
+    const auto near = x.gt(-room).logical_and_(x.lt(1.0 + room));
+    value = at::where(near, x.clamp(0.0, 1.0), x);
+  }
 }
 
 }  // namespace ouroboros::judge

@@ -29,7 +29,17 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import ouroboros
-from clock_pairs import ELEMENTS, LENGTHS_US, RATIOS, Chains, copy, deviations, rounded
+from clock_pairs import (
+    ELEMENTS,
+    LENGTHS_US,
+    RATIOS,
+    SHORT_RATIOS,
+    SHORT_US,
+    Chains,
+    copy,
+    deviations,
+    rounded,
+)
 from evidence import provenance
 from ouroboros.trace.plan_baselines import plan_baseline
 
@@ -40,6 +50,7 @@ LONG_ROWS = 65536
 """With these PyTorch's eager mode takes from some 0.7 to 3 ms: a GB an operand."""
 AA_SECONDS = 5.0
 COVERAGE_RUNS = 200
+SHORT_RUNS = 60
 RIVAL_PROCESSES = 10
 LEFT_OUT = ("1.01 at 200 us", "1.05 at 200 us", "1.2 at 200 us")
 """Of the pairs that rivals time: at 200 us they are all alike, and each takes seconds."""
@@ -199,6 +210,72 @@ def pairs_of(chains: Chains) -> list[dict[str, Any]]:
     return pairs
 
 
+def short_pairs_of(chains: Chains) -> list[dict[str, Any]]:
+    """Returns pairs of chains of a few microseconds, with two true ratios.
+
+    By what kernels see pass, as for longer ones; and by what a stream takes that runs them one
+    after the other, as the slope estimator does.
+    """
+    pairs = []
+    for length_us in SHORT_US:
+        short = chains.iterations(length_us)
+        lengths = [short, *(rounded(short * ratio) for ratio in SHORT_RATIOS)]
+        spans, stream = chains.spans_us(lengths), chains.stream_us(lengths)
+        for number, ratio in enumerate(SHORT_RATIOS, start=1):
+            pairs.append(
+                {
+                    "name": f"{ratio} at {length_us:g} us",
+                    "a": short,
+                    "b": lengths[number],
+                    "a_us": spans[0],
+                    "b_us": spans[number],
+                    "a_stream_us": stream[0],
+                    "b_stream_us": stream[number],
+                    "truth": {
+                        "bracket": spans[number] / spans[0],
+                        "slope": stream[number] / stream[0],
+                    },
+                }
+            )
+    return pairs
+
+
+def known_ratios_short(shared: Mapping[str, Any]) -> Rows:
+    """Times such pairs: how often the interval holds the truth of the way they are measured."""
+    chains = shared["chains"]
+    pairs = short_pairs_of(chains)
+    referee = ouroboros.Referee(mode="report")
+    for number in range(SHORT_RUNS // shared["share"]):
+        pair = pairs[number % len(pairs)]
+        yield lambda pair=pair: {"pair": pair, **timing_row(of_pair(referee, chains, pair))}
+
+
+def say_known_short(runs: Sequence[Row], _: Mapping[str, Any]) -> Row:
+    timed = [run for run in runs if "ratio" in run]
+    table: dict[str, Any] = {}
+    for name in dict.fromkeys(run["pair"]["name"] for run in timed):
+        mine = [run for run in timed if run["pair"]["name"] == name]
+        for estimator in dict.fromkeys(run["estimator"] for run in mine):
+            ratios = [run["ratio"] for run in mine if run["estimator"] == estimator]
+            truth = mine[0]["pair"]["truth"][estimator]
+            table[f"{name}, {estimator}"] = {
+                "truth": truth,
+                "runs": len(ratios),
+                **deviations(ratios, truth),
+            }
+    held = [
+        run["interval"][0] <= run["pair"]["truth"][run["estimator"]] <= run["interval"][1]
+        for run in timed
+    ]
+    return {
+        "summary": {
+            "known_short_coverage": sum(held) / max(len(held), 1),
+            "known_short_runs": len(held),
+        },
+        "table": table,
+    }
+
+
 def known_ratios(shared: Mapping[str, Any]) -> Rows:
     """Times pairs of known ratio again and again: how often the interval holds the truth."""
     chains, pairs = shared["chains"], shared["pairs"]
@@ -339,18 +416,17 @@ def busy(load: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def say_background(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
-    wrong = [
-        row
-        for row in rows
-        if "ratio" in row
-        and row["decision"] in ("faster", "slower")
-        and not row["interval"][0] * 0.99 <= row["truth"] <= row["interval"][1] * 1.01
+    decided = [row for row in rows if "ratio" in row and row["decision"] in ("faster", "slower")]
+    wrong = [row for row in decided if (row["decision"] == "faster") != (row["truth"] > 1)]
+    missed = [
+        row for row in decided if not row["interval"][0] <= row["truth"] <= row["interval"][1]
     ]
     none = [row for row in rows if row["status"] == "infrastructure_error"]
     return {
         "summary": {
             "load_runs": len(rows),
             "load_wrong": len(wrong),
+            "load_missed": len(missed),
             "load_infrastructure_error": len(none),
         }
     }
@@ -468,6 +544,7 @@ class Part:
 
 PARTS = {
     "known": Part(known_ratios, say_known),
+    "known_short": Part(known_ratios_short, say_known_short),
     "rivals": Part(rivals, say_rivals),
     "verdicts": Part(verdicts, say_verdicts),
     "aa": Part(same_against_same, say_same),

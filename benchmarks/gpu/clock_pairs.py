@@ -21,6 +21,9 @@ ELEMENTS = 128 * BLOCKS
 RATIOS = (1.01, 1.02, 1.05, 1.2, 2.0)
 LENGTHS_US = (20.0, 200.0)
 """How long the shorter chain of a pair takes."""
+SHORT_RATIOS = (1.05, 2.0)
+SHORT_US = (4.0, 7.0, 14.0)
+"""Of pairs whose shorter chain is measured in rows of calls, and of some that just are not."""
 
 
 @ouroboros.problem(
@@ -92,6 +95,35 @@ class Chains:
                 found[number].append(span.item() * 1e-3)
         tenth = rounds // 10
         return [statistics.fmean(sorted(spans)[tenth:-tenth]) for spans in found]
+
+    def stream_us(self, lengths: Sequence[int], rounds: int = 60) -> list[float]:
+        """Returns how long chains take that a stream runs one after the other, the gap included.
+
+        The time of sixteen less that of four, on memory that is not in the cache, behind something
+        that lasts until the host has submitted them all.
+        """
+        fewer, more = 4, 16
+        xs = torch.rand(more, ELEMENTS, device="cuda")
+        cold = torch.ones(64 << 20, dtype=torch.int32, device="cuda")
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        found: list[list[float]] = [[] for _ in lengths]
+        for _ in range(rounds):
+            for number, iterations in enumerate(lengths):
+                took = {}
+                for calls in (fewer, more):
+                    cold.sum()
+                    torch.cuda._sleep(2_000_000)
+                    begin.record()
+                    for x in xs[:calls]:
+                        self._module.spin[(BLOCKS,)](
+                            x, self._out, iterations, 1.0, 0.0, block=128, num_warps=4
+                        )
+                    end.record()
+                    end.synchronize()
+                    took[calls] = begin.elapsed_time(end) * 1e3
+                found[number].append((took[more] - took[fewer]) / (more - fewer))
+        tenth = rounds // 10
+        return [statistics.fmean(sorted(times)[tenth:-tenth]) for times in found]
 
     def iterations(self, microseconds: float) -> int:
         """Returns how many multiply-adds take about so long: from a line through two lengths."""

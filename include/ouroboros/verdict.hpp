@@ -72,6 +72,21 @@ struct Correctness {
   std::vector<CaseResult> cases;
 };
 
+/// A kernel of a launch plan, as compiled and as launched.
+struct KernelUse {
+  std::string function;
+  std::string origin;                     ///< "candidate" or "library".
+  int launches = 0;                       ///< In one call.
+  double device_time_share = 0.0;         ///< Of all launches' time in the sweep; 0 without one.
+  std::int64_t registers = 0;             ///< A thread.
+  std::int64_t stack_bytes = 0;           ///< Of a thread in local memory: arrays and spills.
+  std::int64_t shared_bytes = 0;          ///< Of a block, static.
+  std::int64_t shared_dynamic_bytes = 0;  ///< Of a block in the first launch.
+  std::vector<std::int64_t> grid;         ///< Of the first launch: x, y, z.
+  std::vector<std::int64_t> block;
+  std::vector<std::int64_t> cluster;
+};
+
 /// Candidate against one baseline in one cell.
 struct BaselineTiming {
   std::string name;
@@ -90,6 +105,9 @@ struct BaselineTiming {
   timing::Interval memory;
   std::optional<timing::Interval> as_called_us;       ///< See `TimedCell::as_called_us`.
   std::optional<timing::Interval> as_called_speedup;  ///< Of one such time over the other.
+  /// Of the plan that was timed on a GPU. What torch.compile makes is not the same in every
+  /// process.
+  std::vector<KernelUse> kernels;
 };
 
 /// One timed shape.
@@ -115,7 +133,8 @@ struct TimedCell {
   double placement_sd = 0.0;      ///< Relative, of the latency between sets of physical pages.
   double clock_mhz = 0.0;         ///< Of the multiprocessors while samples ran; 0: unknown.
   int blocks_void = 0;            ///< Blocks that did not count.
-  double gpu_ms = 0.0;            ///< Time on the GPU that the clock took.
+  std::map<std::string, std::int64_t> blocks_void_by;  ///< How many for which reason.
+  double gpu_ms = 0.0;                                 ///< Time on the GPU that the clock took.
   /// Copies of each arm's code that took turns; 1: its place is not averaged over; 0 on the host.
   std::int64_t code_copies = 0;
   /// What a call costs who makes it from Python, its host code included: a claim of the process in
@@ -146,21 +165,8 @@ struct GateResult {
   double aa_spread = 0.0;
   double between_process_sd = 0.0;
   std::vector<std::string> reasons;
-};
-
-/// A kernel that a GPU candidate launches, as compiled and as launched in the first plan.
-struct KernelUse {
-  std::string function;
-  std::string origin;                     ///< "candidate" or "library".
-  int launches = 0;                       ///< In one call.
-  double device_time_share = 0.0;         ///< Of all launches' time in the sweep; 0 without one.
-  std::int64_t registers = 0;             ///< A thread.
-  std::int64_t stack_bytes = 0;           ///< Of a thread in local memory: arrays and spills.
-  std::int64_t shared_bytes = 0;          ///< Of a block, static.
-  std::int64_t shared_dynamic_bytes = 0;  ///< Of a block in the first launch.
-  std::vector<std::int64_t> grid;         ///< Of the first launch: x, y, z.
-  std::vector<std::int64_t> block;
-  std::vector<std::int64_t> cluster;
+  std::vector<double> process_speedups;  ///< Of each process.
+  std::vector<double> copy_speedups;     ///< Of the candidate over its copy in each of them.
 };
 
 struct Compilation {
@@ -191,6 +197,7 @@ struct Provenance {
   std::string trace;  ///< How host code was followed: "dry" or "live"; empty: there is none.
   double duration_s = 0.0;
   std::map<std::string, double> stage_s;  ///< Wall time of each stage in seconds.
+  std::string compared_with;              ///< Of `Referee::compare` the other side; else empty.
 };
 
 /// How a verdict turns into a number for a trainer.

@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -352,9 +353,13 @@ def calibration(record: Calibration, *, label: str, name: str) -> str:
         panels.append(lambda axes: _flush_panel(axes, record))
     if any(measured(one) for _, one in copies):
         panels.append(lambda axes: _dots(axes, "the same copy, cache as left", copies, "\u00b5s"))
-    if any(measured(one) for one in record.launch_us.values()):
-        launches = sorted(record.launch_us.items())
-        panels.append(lambda axes: _dots(axes, "an empty kernel", launches, "\u00b5s"))
+    for title, costs in (
+        ("what a launch adds to a kernel", record.launch_us),
+        ("an empty kernel", record.empty_us),
+    ):
+        if any(measured(one) for one in costs.values()):
+            ways = sorted(costs.items())
+            panels.append(partial(_dots, title=title, rows=ways, unit="\u00b5s"))
     if measured(record.aa_speedup):
         panels.append(lambda axes: _same_panel(axes, record.aa_speedup))
     if not panels:

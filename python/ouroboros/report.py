@@ -24,6 +24,7 @@ from ouroboros.verdict import (
     BaselineTiming,
     GpuState,
     Interval,
+    KernelUse,
     Status,
     TimedCell,
     Verdict,
@@ -286,6 +287,12 @@ class _View:
         return [(name, value) for name, value in lines if value]
 
     @property
+    def launches(self) -> list[tuple[str, tuple[KernelUse, ...]]]:
+        """The kernels of each baseline's plan, in the first cell."""
+        first = self.timing.cells[0].baselines if self.timing.cells else ()
+        return [(one.name, one.kernels) for one in first if one.kernels]
+
+    @property
     def source_matches(self) -> bool:
         text = self.verdict.source.encode("utf-8", "surrogateescape")
         return hashlib.sha256(text).hexdigest() == self.verdict.source_sha256
@@ -300,8 +307,16 @@ class _View:
         verdict = self.verdict
         kind, _, rest = verdict.problem_origin.partition(":")
         problem = rest if kind in ("builtin", "file") else verdict.problem
-        words = ["ouroboros", "judge", _argument(verdict.candidate)]
+        rival = verdict.provenance.compared_with
+        words = ["ouroboros", "bench" if rival else "judge", _argument(verdict.candidate)]
+        words += [_argument(rival)] if rival else []
         words += ["--problem", _argument(problem), "--seed", verdict.provenance.seed]
+        if rival:
+            for cell in self.timing.cells:
+                axes = ",".join(f"{axis}={size}" for axis, size in cell.axes.items())
+                words += ["--shapes", _argument(axes)]
+            words += ["--dtype", _argument(self.timing.cells[0].dtype)] if self.timing.cells else []
+            words += ["--cache", _argument(self.timing.cache)] if self.timing.cache else []
         if self.timing.ran and self.timing.mode:
             words += ["--mode", shlex.quote(harmless(self.timing.mode))]
         if verdict.gate.ran:

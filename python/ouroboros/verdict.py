@@ -129,7 +129,7 @@ _NOT_MEASURED = Interval(estimate=0.0, low=0.0, high=0.0)
 
 
 class KernelUse(_Record):
-    """A kernel that a GPU candidate launches, as compiled and as launched in the first plan."""
+    """A kernel of a launch plan, as compiled and as launched."""
 
     function: str
     """Its name in the module."""
@@ -362,6 +362,9 @@ class BaselineTiming(_Record):
     process in which the candidate's code ran."""
     as_called_speedup: Interval | None = None
     """Ratio of the as-called times: a claim like them."""
+    kernels: tuple[KernelUse, ...] = ()
+    """Of the plan that was timed on a GPU. What torch.compile makes is not the same in every
+    process."""
 
 
 class TimedCell(_Record):
@@ -406,6 +409,8 @@ class TimedCell(_Record):
     """Mean clock of the multiprocessors while samples ran; 0 where unknown."""
     blocks_void: int = 0
     """Blocks that did not count."""
+    blocks_void_by: dict[str, int] = {}
+    """How many of them for which reason: "starved", "flush", "clock" or "span"."""
     gpu_ms: Number = 0.0
     """Device time that measuring this cell took, in milliseconds."""
     code_copies: int = 0
@@ -499,6 +504,10 @@ class GateResult(_Record):
     """Why it did not pass."""
     runs_void: int = 0
     """Processes that were replaced, because the machine did not hold still while they ran."""
+    process_speedups: tuple[Number, ...] = ()
+    """Of each process."""
+    copy_speedups: tuple[Number, ...] = ()
+    """Of the candidate over its copy in each of them."""
 
 
 class Finding(_Record):
@@ -563,6 +572,8 @@ class Provenance(_Record):
     """Wall time of the judgement in seconds."""
     stage_s: dict[str, Number]
     """Wall time of each stage in seconds."""
+    compared_with: str = ""
+    """Of `Referee.compare` the other side; empty where a candidate was judged."""
 
 
 class RewardPolicy(BaseModel):

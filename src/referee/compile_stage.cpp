@@ -82,6 +82,13 @@ Compiled compile(const Problem& problem, const Candidate& candidate, const Optio
                             "'triton', 'python', 'cuda' or 'ptx'",
                             candidate.language));
   }
+  if (!on_device && judge::host_dtypes(problem).empty()) {
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("problem '{}' has no dtype that C++ candidates on the host can be asked "
+                    "for: give it float32 as well, or a GPU candidate",
+                    problem.name));
+  }
   Compiled compiled;
   compiled.candidate = candidate;
   const auto fail = [&compiled](Status status, const std::string& kind, const std::string& text) {

@@ -193,6 +193,10 @@ GateOutcome gate(const Problem& problem, const Compiled& compiled, std::uint64_t
   record.aa_spread = gate.aa_spread;
   record.between_process_sd = gate.between_process_sd;
   record.reasons = gate.reasons;
+  for (const auto& run : runs) {
+    record.process_speedups.push_back(std::exp(-run.log_ratio));
+    record.copy_speedups.push_back(std::exp(-run.log_ratio_aa));
+  }
   return outcome;
 }
 

@@ -92,6 +92,8 @@ class Race {
   [[nodiscard]] virtual std::vector<std::string> flags() const { return {}; }
   /// The autotune configuration that candidates run, in words; empty where there is no choice.
   [[nodiscard]] virtual std::string variant() const { return ""; }
+  /// What an arm launches on a GPU; empty on the host.
+  [[nodiscard]] virtual std::vector<KernelUse> kernels(std::size_t) const { return {}; }
   /// How many copies of each arm's code take turns; 0 on the host.
   [[nodiscard]] virtual std::size_t code_copies() const noexcept { return 0; }
   /// Clocks and power of the GPU, after warm-up; empty on the host.

@@ -275,7 +275,9 @@ Verdict Referee::compare(const Problem& problem, const Contender& a, const Conte
   Problem against = problem;
   against.baselines = {referee::rival(problem, b, impl_->options)};
   if (const auto* candidate = std::get_if<Candidate>(&a.what)) {
-    return judge_on(against, *candidate, nullptr);
+    auto verdict = judge_on(against, *candidate, nullptr);
+    verdict.provenance.compared_with = b.name;
+    return verdict;
   }
   // What plans of a library's kernels are compared for is no secret of theirs.
   against.policies.library_kernels = LibraryKernels::allow;
@@ -289,6 +291,7 @@ Verdict Referee::compare(const Problem& problem, const Contender& a, const Conte
   return record(against, compiled.candidate, impl_->seed(), [&](Verdict& verdict) {
     const auto& options = impl_->options;
     verdict.status = Status::ok;
+    verdict.provenance.compared_with = b.name;
     referee::device::describe_gpu(options, verdict.provenance);
     if (auto none = referee::device::cannot_time(options)) {
       throw Error(ErrorCode::unsupported, none->evidence);

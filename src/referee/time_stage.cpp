@@ -134,6 +134,12 @@ void describe(const Race& race, const Recording& recording, std::size_t candidat
     cell.placement_sd = timing::placement(blocks, candidate, offset).sd.estimate;
   }
   cell.blocks_void = recording.filter().seen() - recording.filter().admitted();
+  using enum timing::Void;
+  for (const auto reason : {starved, flush, clock, span}) {
+    if (const int voided = recording.filter().count(reason); voided > 0) {
+      cell.blocks_void_by.emplace(timing::to_string(reason), voided);
+    }
+  }
   cell.gpu_ms = race.gpu_ms();
 }
 
@@ -201,7 +207,9 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
   const bool first_only = std::ranges::any_of(comparisons, &Comparison::first_only);
   describe(race, recording, candidate, first_only, options.timing, cell);
   for (std::size_t i = 0; i < opponents.size(); ++i) {
-    comparisons[i].report(recording, cell.baselines[opponents[i].index], cell.flags, findings);
+    auto& baseline = cell.baselines[opponents[i].index];
+    comparisons[i].report(recording, baseline, cell.flags, findings);
+    baseline.kernels = race.kernels(opponents[i].arm);
   }
   if (calibration != nullptr) {
     add_limits(race, *calibration, cell, findings);

@@ -102,6 +102,7 @@ void fields(Visit&& visit, Record& record) {
   visit("memory", record.memory, added);
   visit("as_called_us", record.as_called_us, added);
   visit("as_called_speedup", record.as_called_speedup, added);
+  visit("kernels", record.kernels, added);
 }
 
 template <class Visit, Is<TimedCell> Record>
@@ -125,6 +126,7 @@ void fields(Visit&& visit, Record& record) {
   visit("placement_sd", record.placement_sd, added);
   visit("clock_mhz", record.clock_mhz, added);
   visit("blocks_void", record.blocks_void, added);
+  visit("blocks_void_by", record.blocks_void_by, added);
   visit("gpu_ms", record.gpu_ms, added);
   visit("code_copies", record.code_copies, added);
   visit("as_called_us", record.as_called_us, added);
@@ -208,6 +210,8 @@ void fields(Visit&& visit, Record& record) {
   visit("aa_spread", record.aa_spread);
   visit("between_process_sd", record.between_process_sd);
   visit("reasons", record.reasons);
+  visit("process_speedups", record.process_speedups, added);
+  visit("copy_speedups", record.copy_speedups, added);
 }
 
 template <class Visit, Is<Finding> Record>
@@ -244,6 +248,7 @@ void fields(Visit&& visit, Record& record) {
   visit("trace", record.trace);
   visit("duration_s", record.duration_s);
   visit("stage_s", record.stage_s);
+  visit("compared_with", record.compared_with, added);
 }
 
 template <class Visit, Is<Verdict> Record>

@@ -57,6 +57,15 @@ TEST_CASE("an input that nothing depends on is named", "[judge]") {
   CHECK(fault_of(problem) == "");
 }
 
+TEST_CASE("results whose shape hangs on values are a fault of the problem", "[judge]") {
+  for (const Reference& chosen :
+       {Reference([](const Tensors& in) { return Tensors{in[0].masked_select(in[0] > 0)}; }),
+        Reference([](const Tensors& in) { return Tensors{(in[0] > 0).nonzero().select(1, 0)}; })}) {
+    CHECK_THROWS_WITH(fault_of(problem_of(chosen)),
+                      ContainsSubstring("the shape of 'out' depends on the values"));
+  }
+}
+
 TEST_CASE("every shipped problem is sound and accepts its own reference", "[judge]") {
   for (const auto& name : problems::names()) {
     const auto problem = problems::get(name);

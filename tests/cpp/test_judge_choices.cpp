@@ -315,3 +315,33 @@ TEST_CASE("halves of opposite numbers may both be rounded up", "[judge]") {
           return packed(in[0], [](const Tensors& q) { return Tensors{(q[0] / q[1]).floor()}; });
         }) > 0);
 }
+
+TEST_CASE("integers may be rounded from what was computed of integers", "[judge]") {
+  // Grey of colours, as images have it: bytes in, bytes out, and halves in between.
+  const auto grey = [](const Tensors& in, at::ScalarType wide) {
+    const auto x = in[0].to(wide);
+    return Tensors{(x * 0.299 + x.roll(1, -1) * 0.587 + x.roll(2, -1) * 0.114)
+                       .round()
+                       .clamp(0, 255)
+                       .to(at::kByte)};
+  };
+  auto problem = problem_of([&](const Tensors& in) { return grey(in, at::kFloat); });
+  problem.inputs[0].dtype = DType::uint8;
+  int refused = 0;
+  int apart = 0;
+  for (const auto& spec : judge::derive_cases(problem, {DType::float32}, 7)) {
+    const auto one = judge::realise(problem, spec);
+    INFO(spec.family << ", " << one.inputs[0].sizes());
+    const auto made = grey(one.inputs, at::kDouble);
+    apart += made[0].ne(one.reference[0]).any().item().toBool() ? 1 : 0;
+    CHECK(judge::compare(problem, one, made).status == "passed");
+    CHECK(judge::compare(problem, one, one.reference).status == "passed");
+    // Cut off for rounded.
+    const auto x = one.inputs[0].to(at::kDouble);
+    const auto sum = x * 0.299 + x.roll(1, -1) * 0.587 + x.roll(2, -1) * 0.114;
+    const Tensors cut = {sum.floor().clamp(0, 255).to(at::kByte)};
+    refused += judge::compare(problem, one, cut).status == "failed" ? 1 : 0;
+  }
+  CHECK(apart > 0);
+  CHECK(refused > 20);
+}

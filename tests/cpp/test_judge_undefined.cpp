@@ -3,11 +3,14 @@
 #include <ATen/ops/log.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/sigmoid.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "catch.hpp"
 #include "judge/judge.hpp"
@@ -44,6 +47,8 @@ at::Tensor correlations(const at::Tensor& x) {
   }
   return products.clamp(-1, 1);
 }
+
+at::Tensor in_double(const at::Tensor& x) { return x.to(at::kDouble); }
 
 std::string status_of(const Problem& problem, const judge::Case& one, const at::Tensor& made) {
   return judge::compare(problem, one, {made.contiguous()}).status;
@@ -133,6 +138,40 @@ TEST_CASE("targets of a cross entropy are probabilities, whatever is tried of th
     refused += status_of(problem, one, made * 1.001) == "failed" ? 1 : 0;
   }
   CHECK(refused > 20);
+}
+
+TEST_CASE("a reference may ask for what moved numbers are not", "[judge]") {
+  auto problem = problem_of([](const Tensors& in) {
+    const auto p = at::softmax(in[0], -1);
+    if ((p.sum(-1) - 1).abs().gt(1e-12).any().item().toBool() && p.scalar_type() == at::kDouble) {
+      throw std::runtime_error("these are no probabilities");
+    }
+    return Tensors{p};
+  });
+  problem.axes[1].maximum = 300;
+  int refused = 0;
+  for (const auto& spec : judge::derive_cases(problem, {DType::float32}, 61001)) {
+    const auto one = judge::realise(problem, spec);
+    const auto terms = (in_double(one.inputs[0]) - in_double(one.inputs[0]).amax(-1, true)).exp();
+    const auto made = (terms / terms.sum(-1, true)).to(at::kFloat);
+    INFO(spec.family << ", " << made.sizes());
+    CHECK(status_of(problem, one, made) == "passed");
+    refused += status_of(problem, one, made * 1.001F) == "failed" ? 1 : 0;
+  }
+  CHECK(refused > 20);
+}
+
+TEST_CASE("what the dtype does not hold may be infinite", "[judge]") {
+  // The reference's square is zero where numbers are subnormal, and its answer one.
+  auto problem = problem_of([](const Tensors& in) {
+    const auto square = in[0].square();
+    return Tensors{at::where(square > 0, 1 / square, at::ones_like(square))};
+  });
+  const auto one =
+      judge::realise(problem, {0, DType::float32, {{"rows", 8}, {"cols", 64}}, "denormal", 3});
+  const auto made = (1 / in_double(one.inputs[0]).square()).to(at::kFloat);
+  CHECK(made.isinf().any().item().toBool());
+  CHECK(status_of(problem, one, made) == "passed");
 }
 
 TEST_CASE("what is no number whoever rounds has to be none", "[judge]") {

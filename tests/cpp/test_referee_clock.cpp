@@ -442,6 +442,62 @@ TEST_CASE("outputs that differ from run to run are said to", "[referee]") {
                "not_deterministic"));
 }
 
+TEST_CASE("of a baseline's configurations the fastest is timed, and its kernels are named",
+          "[referee]") {
+  const CacheFolder folder;
+  const auto made_by = [](int launches) {
+    return std::get<1>(plans("", Manner::honest, launches, 20'000).what);
+  };
+  auto problem = doubling();
+  Baseline tuned;
+  tuned.name = "tuned";
+  tuned.variants = [&](const std::vector<PlanBuffer>& signature) {
+    return std::vector<LaunchPlan>{made_by(5)(signature), made_by(2)(signature),
+                                   made_by(4)(signature)};
+  };
+  problem.baselines = {tuned};
+  Baseline own;
+  own.plan = made_by(3);
+  Compiled compiled;
+  compiled.candidate.language = referee::device::plan_language;
+  compiled.plans = referee::device::source_of(own);
+  compiled.record.entries = {"run_float32"};
+  Options options;
+  options.timing.budget_seconds = 600;
+  const auto timed = referee::time(problem, compiled, 7, options);
+  REQUIRE(timed.record.cells.size() == 1);
+  const auto& cell = timed.record.cells[0];
+  const auto& baseline = cell.baselines.at(0);
+  CHECK(baseline.latency_us.estimate == Approx(2 * 21.0 - 1.0).epsilon(0.001));
+  CHECK(baseline.decision == "slower");
+  REQUIRE(baseline.kernels.size() == 1);
+  CHECK(baseline.kernels[0].function == "scale");
+  CHECK(baseline.kernels[0].launches == 2);
+  CHECK(baseline.kernels[0].grid == std::vector<std::int64_t>{20'000, 1, 1});
+}
+
+TEST_CASE("who is quicker than memory can deliver is said to need not all of it", "[referee]") {
+  const CacheFolder folder;
+  auto problem = doubling();
+  problem.axes[0].maximum = 1 << 20;
+  problem.timed = {{{"n", 1 << 19}}};
+  Options options;
+  options.timing.budget_seconds = 600;
+  // Two microseconds at the fake memory's 1024 GB/s.
+  const auto verdict_of = [&](std::uint32_t grid) {
+    return Referee(options).compare(problem, plans("a", Manner::honest, 1, grid),
+                                    plans("b", Manner::honest, 1, 5000));
+  };
+  const auto quick = verdict_of(100);
+  INFO(quick.to_json(1));
+  REQUIRE(quick.status == Status::ok);
+  CHECK(has_flag(quick, "impossible_speed"));
+  CHECK(std::ranges::any_of(quick.findings, [](const Finding& finding) {
+    return finding.kind == "impossible_speed" && finding.severity == "note";
+  }));
+  CHECK_FALSE(has_flag(verdict_of(4000), "impossible_speed"));
+}
+
 TEST_CASE("a GPU that slows itself down, or is shared, is said to", "[referee]") {
   const CacheFolder folder;
   FakeNvml nvml;

@@ -153,6 +153,7 @@ void add_clock(Timing& timing) {
   cell.placement_sd = 0.002;
   cell.clock_mhz = 1975;
   cell.blocks_void = 2;
+  cell.blocks_void_by = {{"clock", 2}};
   cell.gpu_ms = 12.5;
   cell.code_copies = 16;
   cell.as_called_us = {{30, 29, 31}};
@@ -162,6 +163,14 @@ void add_clock(Timing& timing) {
   baseline.memory = {0.001, -0.002, 0.003};
   baseline.as_called_us = {{40, 39, 41}};
   baseline.as_called_speedup = {{1.33, 1.3, 1.36}};
+  KernelUse kernel;
+  kernel.function = "triton_red_fused_0";
+  kernel.origin = "library";
+  kernel.launches = 1;
+  kernel.grid = {2048, 1, 1};
+  kernel.block = {512, 1, 1};
+  kernel.cluster = {1, 1, 1};
+  baseline.kernels = {kernel};
 }
 
 // A record in which every member differs from its default.
@@ -235,6 +244,8 @@ Verdict sample() {
   verdict.gate.aa_spread = 0.001;
   verdict.gate.between_process_sd = 0.002;
   verdict.gate.reasons = {"none"};
+  verdict.gate.process_speedups = {1.8, 1.9};
+  verdict.gate.copy_speedups = {1.001, 0.999};
 
   verdict.findings = {{"nan_mismatch", "error", "sweep", "NaN at out[1, 2], where 1 belongs."},
                       {"suspicious_symbol", "note", "compile", "The module imports mmap."}};
@@ -260,6 +271,7 @@ Verdict sample() {
   verdict.provenance.trace = "dry";
   verdict.provenance.duration_s = 1.25;
   verdict.provenance.stage_s = {{"compile", 0.8}, {"sweep", 0.45}};
+  verdict.provenance.compared_with = "other.cu";
   return verdict;
 }
 

@@ -196,9 +196,14 @@ void move(const Launch& launch) {
 
 void read(const Launch&) { device.microseconds += std::exchange(device.traffic, 0.0); }
 
+/// Blocks begin one after the other, and end so.
 void spin(const Launch& launch) {
+  const auto begin = static_cast<std::uint64_t>(device.microseconds * 1e3);
+  const auto blocks = launch.configuration->grid[0];
+  auto* spans = launch.get<Span*>(8);
+  const auto last = begin + launch.get<std::uint64_t>(0);
+  for (unsigned i = 0; i < blocks; ++i) spans[i] = {begin + i, last - (blocks - 1 - i)};
   device.microseconds += static_cast<double>(launch.get<std::uint64_t>(0)) * 1e-3;
-  *launch.get<std::uint64_t*>(8) = launch.get<std::uint64_t>(0);
   device.since_spun = 0;
 }
 

@@ -539,6 +539,17 @@ def test_the_command_to_reproduce_is_safe_to_paste() -> None:
     assert "ouroboros judge './-x; rm -rf '\"'\"'~'\"'\"'?.py' --problem rmsnorm --seed 0x" in text
 
 
+def test_the_command_of_a_comparison_names_both_sides_and_the_cells() -> None:
+    provenance = record()["provenance"] | {"compared_with": "other.cu"}
+    timing = record()["timing"] | {"cache": "hot"}
+    text = Page(page([plain(provenance=provenance, timing=timing)])).text
+    assert re.search(
+        r"ouroboros bench \S+ other.cu --problem rmsnorm --seed 0x[0-9a-f]+ "
+        r"--shapes rows=\d+,cols=\d+ .*--dtype float32 --cache hot --mode report",
+        text,
+    )
+
+
 def test_several_verdicts_have_an_overview() -> None:
     text = page([plain(), plain(status="incorrect", summary="wrong"), Verdict.load(OLD)])
     parsed = Page(text)

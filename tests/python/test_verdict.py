@@ -71,14 +71,15 @@ def later_keys() -> list[tuple[str, str]]:
     """Containers and keys that joined version 1 after its first records."""
     cell = (
         "bracket_us estimator submission floor_us ceiling_fraction peak_fraction placement_sd "
-        "clock_mhz blocks_void gpu_ms code_copies as_called_us"
+        "clock_mhz blocks_void blocks_void_by gpu_ms code_copies as_called_us"
     )
-    baseline = "speedup_raw block_log_ratios memory as_called_us as_called_speedup"
+    baseline = "speedup_raw block_log_ratios memory as_called_us as_called_speedup kernels"
     names = {
         "timing": "cache calibration gpu_start gpu_end",
         "cells": cell,
         "baselines": baseline,
-        "gate": "runs_void",
+        "gate": "runs_void process_speedups copy_speedups",
+        "provenance": "compared_with",
         "gpu_start": "other_busy_percent",
         "gpu_end": "other_busy_percent",
     }
@@ -93,6 +94,7 @@ def test_a_record_without_the_later_keys_loads_and_says_not_measured() -> None:
         "cells": [cell],
         "baselines": cell["baselines"],
         "gate": [record["gate"]],
+        "provenance": [record["provenance"]],
     }
     containers |= {state: [record["timing"][state]] for state in ("gpu_start", "gpu_end")}
     for name, key in later_keys():
@@ -124,6 +126,7 @@ def test_the_sample_has_every_key_with_a_value() -> None:
         "cells": timing["cells"][0],
         "baselines": timing["cells"][0]["baselines"][0],
         "gate": sample()["gate"],
+        "provenance": sample()["provenance"],
         "gpu_start": timing["gpu_start"],
         "gpu_end": timing["gpu_end"],
     }
@@ -145,7 +148,7 @@ def test_a_file_is_loaded_or_the_error_names_it(tmp_path: Path) -> None:
 
 def test_the_schema_requires_every_key_and_allows_no_other() -> None:
     validator = jsonschema.Draft202012Validator(Verdict.json_schema())
-    tables = {"axes", "geomean_speedup", "launch_us", "empty_us", "stage_s"}
+    tables = {"axes", "blocks_void_by", "geomean_speedup", "launch_us", "empty_us", "stage_s"}
     later = set(later_keys())
     reference = sample()
     checked = 0

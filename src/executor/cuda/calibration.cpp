@@ -134,6 +134,13 @@ Calibration calibration_from(const json& measured, const CudaDevice& device) {
   measured.at("globaltimer_step_ns").get_to(result.globaltimer_step_ns);
   add_curve(measured.at("curve"), result.launch_us.at("stream").estimate, result);
   result.aa_speedup = same_against_same(measured.at("same_us"));
+  if (result.aa_speedup.low > 1 || result.aa_speedup.high < 1) {
+    result.notes.push_back(
+        fmt::format("a copy against itself comes out as {:.4f} ({:.4f} to {:.4f}): something "
+                    "disturbs this GPU, "
+                    "or is not alike in both arms; ratios nearer to one than that mean nothing",
+                    result.aa_speedup.estimate, result.aa_speedup.low, result.aa_speedup.high));
+  }
   add_peak(measured, result);
   // The flush reads twice the cache's size: the second of the sizes that were tried.
   const double colder =

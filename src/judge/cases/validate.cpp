@@ -96,9 +96,7 @@ bool moves(const Problem& problem, const Case& one,
     draw_input(problem, other, k, 0, inputs[k]);
   }
   const auto made = run_reference(problem, other, inputs);
-  for (std::size_t k = 0; k < made.size(); ++k) {
-    if (made[k].sizes() != one.reference[k].sizes()) return true;
-  }
+  for (std::size_t k = 0; k < made.size(); ++k) require_shape(problem, one, k, made[k]);
   return refused(problem, one, made);
 }
 

@@ -139,6 +139,21 @@ Tensors run_oracle(const Problem& problem, const CaseSpec& spec, const Tensors& 
   return out;
 }
 
+std::optional<Tensors> run_moved(const Problem& problem, const CaseSpec& spec, const Tensors& moved,
+                                 const Inside& inside) {
+  Inside still;
+  still.given = inside.given;
+  still.seed = inside.seed;
+  for (const auto* within : {&inside, &std::as_const(still)}) {
+    try {
+      return run_oracle(problem, spec, moved, *within);
+    } catch (const ReferenceRaised&) {
+      continue;
+    }
+  }
+  return std::nullopt;
+}
+
 Tensors run_unrounded(const Problem& problem, const CaseSpec& spec, const Tensors& inputs,
                       const Inside& inside) {
   const auto given = copies(inputs);
@@ -149,6 +164,14 @@ Tensors run_unrounded(const Problem& problem, const CaseSpec& spec, const Tensor
                     return promoted(problem.reference, given, wide ? at::kDouble : at::kFloat,
                                     inside);
                   }));
+}
+
+void require_shape(const Problem& problem, const Case& one, std::size_t i,
+                   const at::Tensor& output) {
+  if (output.sizes() == one.reference[i].sizes()) return;
+  throw ReferenceFault("the shape of '" + problem.outputs[i] +
+                       "' depends on the values of the inputs, and not on their shapes alone" +
+                       in_case(one.spec));
 }
 
 bool is_finite(const Tensors& oracle) {

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,10 +25,20 @@ namespace ouroboros::judge {
 [[nodiscard]] Tensors run_oracle(const Problem& problem, const CaseSpec& spec,
                                  const Tensors& raised, const Inside& inside = {});
 
+/// The same of inputs that moved. A reference that raises then asks for what moved numbers are not,
+/// as that probabilities add up to one: nothing inside it moves in a second run, and where that
+/// raises, too, there is nothing to be learnt.
+[[nodiscard]] std::optional<Tensors> run_moved(const Problem& problem, const CaseSpec& spec,
+                                               const Tensors& moved, const Inside& inside);
+
 /// What the reference makes where it computes in float32, in float64 for cases in that, and does
 /// not round to anything lower. Throws as `run_reference` does.
 [[nodiscard]] Tensors run_unrounded(const Problem& problem, const CaseSpec& spec,
                                     const Tensors& inputs, const Inside& inside = {});
+
+/// Throws `ReferenceFault` where output `i` of a case has another shape by other values.
+void require_shape(const Problem& problem, const Case& one, std::size_t i,
+                   const at::Tensor& output);
 
 /// Whether the true values are numbers, all of them.
 [[nodiscard]] bool is_finite(const Tensors& oracle);

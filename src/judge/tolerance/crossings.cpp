@@ -39,12 +39,8 @@ Tensors crossings(const Problem& problem, const Case& one, double by, std::uint6
   const auto given = raise(one.inputs);
   Inside inside;
   inside.given = &given;
-  Tensors outputs;
-  try {
-    outputs = run_oracle(problem, one.spec, moved(one.inputs, by, Moves::by_place, key), inside);
-  } catch (const ReferenceRaised&) {
-    return {};  // It may want probabilities, and moved ones are none.
-  }
+  auto outputs = run_moved(problem, one.spec, moved(one.inputs, by, Moves::by_place, key), inside)
+                     .value_or(Tensors());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& oracle = one.oracle[i];
     if (is_held(oracle) && outputs[i].sizes() == oracle.sizes()) {

@@ -11,6 +11,7 @@
 #include "referee/arena_tensors.hpp"
 #include "referee/device/device.hpp"
 #include "referee/device/gpu.hpp"
+#include "referee/device/kernel_uses.hpp"
 #include "referee/device/plan_source.hpp"
 #include "referee/device/race_memory.hpp"
 
@@ -129,6 +130,7 @@ class DeviceRace final : public Race {
     for (std::size_t arm = 0; arm < arms(); ++arm) {
       const auto& all = plans_of(arm);
       plans.push_back(all[is_candidate(arm) ? chosen_ : fastest(all)]);
+      kernels_.push_back(kernels_of(plans.back()));
     }
     if (failure()) {
       return;
@@ -165,6 +167,9 @@ class DeviceRace final : public Race {
 
   [[nodiscard]] std::string submission() const override {
     return std::string(to_string(submission_));
+  }
+  [[nodiscard]] std::vector<KernelUse> kernels(std::size_t arm) const override {
+    return kernels_.at(arm);
   }
   [[nodiscard]] std::size_t code_copies() const noexcept override {
     return race_ ? race_->code_copies() : 0;
@@ -465,6 +470,7 @@ class DeviceRace final : public Race {
   std::optional<Gpu> gpu_;  ///< From warm-up on. Before the race, which runs on it.
   std::vector<LaunchPlan> variants_;
   std::size_t chosen_ = 0;
+  std::vector<std::vector<KernelUse>> kernels_;  ///< Of each arm, as it is timed.
   std::vector<Entry> entries_;
   std::vector<std::vector<LaunchPlan>> plans_;  ///< Of the baselines: their configurations.
   std::vector<std::size_t> baseline_of_;        ///< Of each arm, where it is one.

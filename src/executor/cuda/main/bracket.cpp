@@ -1,9 +1,14 @@
 #include "executor/cuda/main/bracket.hpp"
 
+#include <algorithm>
+
+#include "executor/cuda/main/kernels.hpp"
+
 namespace ouroboros::cuda {
 namespace {
 
 constexpr std::uint64_t spin_ns = 10'000;
+constexpr unsigned spin_threads = 128;
 constexpr auto patience = std::chrono::seconds{30};
 
 }  // namespace
@@ -75,16 +80,21 @@ Bracket::Times Bracket::read() const {
 }
 
 std::vector<double> Bracket::launch_costs(std::size_t count) {
-  const Range spun(device_, sizeof(std::uint64_t));
+  std::vector<Span> spans(device_.multiprocessors());
+  const Range spun(device_, spans.size() * sizeof(Span));
   std::vector<double> costs;
   for (std::size_t i = 0; i < count; ++i) {
-    enqueue([&] { device_.launch("ouroboros_spin", 1, 1, 0, spin_ns, spun.begin()); });
+    enqueue([&] {
+      device_.launch("ouroboros_spin", device_.multiprocessors(), spin_threads, 0, spin_ns,
+                     spun.begin());
+    });
     device_.wait(Clock::now() + patience);
-    std::uint64_t nanoseconds = 0;
     device_.driver().check(
-        device_.driver().cuMemcpyDtoH(&nanoseconds, spun.begin(), sizeof nanoseconds),
+        device_.driver().cuMemcpyDtoH(spans.data(), spun.begin(), spans.size() * sizeof(Span)),
         "cuMemcpyDtoH");
-    costs.push_back(read().work_us - static_cast<double>(nanoseconds) * 1e-3);
+    const auto begin = std::ranges::min(spans, {}, &Span::begin_ns).begin_ns;
+    const auto end = std::ranges::max(spans, {}, &Span::end_ns).end_ns;
+    costs.push_back(read().work_us - static_cast<double>(end - begin) * 1e-3);
   }
   return costs;
 }

@@ -38,9 +38,10 @@ class Bracket {
   /// Goes over to the next way of submission, if there is one.
   void escalate() noexcept;
 
-  /// What a launch adds to the time of a kernel that runs for ten microseconds, again and again:
-  /// the time between the events less that which the kernel itself saw pass. An empty kernel's time
-  /// would be too much: it ends before the device has got to the second event.
+  /// What a launch adds to the time of a kernel that runs for ten microseconds on all
+  /// multiprocessors, again and again: the time between the events less that from its first block's
+  /// begin to its last one's end. An empty kernel's time would be too much: it ends before the
+  /// device has got to the second event.
   [[nodiscard]] std::vector<double> launch_costs(std::size_t count);
 
   /// For calibration.

@@ -275,19 +275,27 @@ END:
   ret;
 }
 
-.visible .entry ouroboros_spin(.param .u64 p_nanoseconds, .param .u64 p_out)
+.visible .entry ouroboros_spin(.param .u64 p_nanoseconds, .param .u64 p_spans)
 {
-  .reg .pred %p<2>;
+  .reg .pred %p<3>;
+  .reg .b32 %r<3>;
   .reg .b64 %d<8>;
   ld.param.u64 %d1, [p_nanoseconds];
-  ld.param.u64 %d2, [p_out];
+  ld.param.u64 %d2, [p_spans];
   mov.u64 %d3, %globaltimer;
 SPIN:
   mov.u64 %d4, %globaltimer;
   sub.u64 %d5, %d4, %d3;
   setp.lt.u64 %p1, %d5, %d1;
   @%p1 bra SPIN;
-  st.global.u64 [%d2], %d5;
+  mov.u32 %r1, %tid.x;
+  setp.ne.u32 %p2, %r1, 0;
+  @%p2 bra DONE;
+  mov.u32 %r2, %ctaid.x;
+  mul.wide.u32 %d6, %r2, 16;
+  add.u64 %d7, %d2, %d6;
+  st.global.v2.u64 [%d7], {%d3, %d4};
+DONE:
   ret;
 }
 

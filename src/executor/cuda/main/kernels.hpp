@@ -13,7 +13,7 @@
 ///                       are translated quickly after that
 ///   ouroboros_stamp     every multiprocessor writes its cycle counter and the device's clock
 ///   ouroboros_gate      waits for a word of the host's, for so many nanoseconds at most
-///   ouroboros_spin      lets so many nanoseconds pass, and writes how many it were
+///   ouroboros_spin      lets so many nanoseconds pass; each block writes when it began and ended
 ///   ouroboros_step      reads the device's clock again and again: its smallest step
 namespace ouroboros::cuda {
 
@@ -30,6 +30,12 @@ struct CanaryResult {
 struct ClockStamp {
   unsigned long long cycles = 0;
   unsigned long long nanoseconds = 0;
+};
+
+/// What a block of `ouroboros_spin` writes, at its number.
+struct Span {
+  unsigned long long begin_ns = 0;
+  unsigned long long end_ns = 0;
 };
 
 /// Stamps of more multiprocessors than this are left out.

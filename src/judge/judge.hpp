@@ -107,6 +107,7 @@ struct Case {
   std::vector<Ranks> ranks;  ///< Of each output, where equal numbers may come in any order.
   /// The reference rounds or compares what it computed, or puts numbers in an order that is open.
   bool edges = false;
+  std::int64_t calls = 0;  ///< Operators that the reference called; 0 where that is not known.
 
   /// Of how many terms sums may be where what is zero was cut off, and may be next to it; 0 where
   /// it was not.

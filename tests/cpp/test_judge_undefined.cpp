@@ -161,6 +161,23 @@ TEST_CASE("a reference may ask for what moved numbers are not", "[judge]") {
   CHECK(refused > 20);
 }
 
+TEST_CASE("a reference may go on until something is near enough", "[judge]") {
+  // Sums of numbers that moved, or that a plain loop adds up, never are.
+  auto problem = problem_of([](const Tensors& in) {
+    auto p = at::softmax(in[0], -1);
+    const double near = p.scalar_type() == at::kDouble ? 1e-12 : 2e-6;
+    while ((p.sum(-1) - 1).abs().gt(near).any().item().toBool()) p = p / p.sum(-1, true);
+    return Tensors{p};
+  });
+  for (const auto* family : {"normal", "spread", "sorted"}) {
+    INFO(family);
+    const auto one =
+        judge::realise(problem, {0, DType::float32, {{"rows", 8}, {"cols", 3000}}, family, 3});
+    CHECK(status_of(problem, one, one.reference[0]) == "passed");
+    CHECK(status_of(problem, one, one.reference[0] * 1.001F) == "failed");
+  }
+}
+
 TEST_CASE("what the dtype does not hold may be infinite", "[judge]") {
   // The reference's square is zero where numbers are subnormal, and its answer one.
   auto problem = problem_of([](const Tensors& in) {

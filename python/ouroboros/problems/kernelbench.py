@@ -108,9 +108,12 @@ def _run_once(
         return model, examples, (results,)
     if isinstance(results, (tuple, list)) and all(isinstance(r, torch.Tensor) for r in results):
         return model, examples, tuple(results)
+    what = type(results).__name__
+    if isinstance(results, (tuple, list)):
+        what += f" of {', '.join(type(one).__name__ for one in results)}"
     raise UnsupportedError(
-        f"'{name}': Model.forward returns a {type(results).__name__}; only tensors and tuples of "
-        "tensors can be judged"
+        f"'{name}': Model.forward returns a {what}; only tensors and tuples of tensors can be "
+        "judged: return those that count"
     )
 
 

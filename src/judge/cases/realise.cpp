@@ -134,6 +134,7 @@ Unrounded without_roundings(const Problem& problem, const Case& one) {
     Loops loops{order};
     Inside inside;
     inside.loops = &loops;
+    inside.most_calls = most_calls(one);
     auto run = unrounded(problem, one, inside);
     const bool known = loops.all && !run.empty() && is_floating(one.spec.dtype) && !wide;
     found.terms = known ? loops.terms : 0;
@@ -291,6 +292,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     watching.longest_added = &longest_added;
     watching.largest_product = &product;
     watching.logistic = &logistic;
+    watching.calls = &one.calls;
     one.oracle = run_oracle(problem, spec, raised, watching);
     check_agreement(problem, spec, one.reference, one.oracle);
     if (!may_be_infinite && !is_finite(one.oracle)) {
@@ -330,6 +332,7 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     inside.tanh_form = logistic.magnified() ? 0.0 : roundoff_of(spec.dtype);
     inside.eight_bits = multiplies_eight_bits(problem);
     inside.seed = random::key(key, 1000);
+    inside.most_calls = most_calls(one);
     inside.given = &raised;
     inside.edges = &one.edges;
     const auto moves = time == 0 ? Moves::together : Moves::by_place;
@@ -392,6 +395,7 @@ Case realise_again(const Problem& problem, const Case& model, std::uint64_t seed
     one.allowed.push_back(model.tolerances[i]->allowed(one.oracle[i]));
   }
   one.edges = model.edges;
+  one.calls = model.calls;
   one.tolerances = model.tolerances;
   one.crossing_terms = model.crossing_terms;
   allow_crossings(problem, one);

@@ -75,6 +75,11 @@ struct Inside {
   Logistic* logistic = nullptr;  ///< Where it is noted what becomes of sigmoids.
   /// Sigmoids move by what their form with a tanh loses in arithmetic of this roundoff. 0: not.
   double tanh_form = 0.0;
+  /// Where it is noted how many operators were called.
+  std::int64_t* calls = nullptr;
+  /// Who calls more of them raises: a reference that goes on until something is small enough may
+  /// never get there where numbers move. 0: any number.
+  std::int64_t most_calls = 0;
   /// Where the elements of every result are noted that has memory of its own.
   std::vector<std::int64_t>* results = nullptr;
 };

@@ -23,6 +23,7 @@ struct Pass {
   at::ScalarType target = at::kDouble;  ///< What it promotes to: float64 or float32.
   Inside inside;
   std::uint64_t moves_made = 0;
+  std::int64_t calls = 0;  ///< Of operators.
   Unmoved unmoved;
   /// What follows from the inputs. All other tensors are constants, such as `arange` makes: they
   /// are what they are in any arithmetic.

@@ -102,6 +102,15 @@ bool looks_inside(const Inside& inside) {
          inside.results != nullptr;
 }
 
+void count_call() {
+  const auto& inside = pass.inside;
+  ++pass.calls;
+  if (inside.calls != nullptr) *inside.calls = pass.calls;
+  if (inside.most_calls > 0 && pass.calls > inside.most_calls) {
+    throw ReferenceRaised("the reference does not come to an end where its numbers move");
+  }
+}
+
 /// The operator as it is, but for its type.
 void call_raised(const Operation& operation) {
   operation.op.callBoxed(operation.stack);
@@ -142,6 +151,7 @@ void promote(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit
   // Operators are seen whole: what a composite one does inside is not intercepted again.
   const c10::impl::ExcludeDispatchKeyGuard outside(promotion);
   if (is_for_a_constructor(name)) return op.callBoxed(stack);
+  count_call();
   raise_arguments(operation, pass.target);
   move_arguments(pass, operation);
   if (!are_dense(operation.arguments())) return call_raised(operation);

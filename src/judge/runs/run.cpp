@@ -144,6 +144,7 @@ std::optional<Tensors> run_moved(const Problem& problem, const CaseSpec& spec, c
   Inside still;
   still.given = inside.given;
   still.seed = inside.seed;
+  still.most_calls = inside.most_calls;
   for (const auto* within : {&inside, &std::as_const(still)}) {
     try {
       return run_oracle(problem, spec, moved, *within);
@@ -164,6 +165,12 @@ Tensors run_unrounded(const Problem& problem, const CaseSpec& spec, const Tensor
                     return promoted(problem.reference, given, wide ? at::kDouble : at::kFloat,
                                     inside);
                   }));
+}
+
+std::int64_t most_calls(const Case& one) noexcept {
+  constexpr std::int64_t times = 64;  // Composed operators are taken apart, and loops may go on.
+  constexpr std::int64_t few = 4096;
+  return one.calls > 0 ? times * one.calls + few : 0;
 }
 
 void require_shape(const Problem& problem, const Case& one, std::size_t i,

@@ -36,6 +36,10 @@ namespace ouroboros::judge {
 [[nodiscard]] Tensors run_unrounded(const Problem& problem, const CaseSpec& spec,
                                     const Tensors& inputs, const Inside& inside = {});
 
+/// How many operators a run may call whose numbers move, or that adds up in another order; see
+/// `Inside::most_calls`.
+[[nodiscard]] std::int64_t most_calls(const Case& one) noexcept;
+
 /// Throws `ReferenceFault` where output `i` of a case has another shape by other values.
 void require_shape(const Problem& problem, const Case& one, std::size_t i,
                    const at::Tensor& output);

@@ -362,6 +362,9 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
       }
     }
     for (std::size_t i = 0; turns > 1 && i < turns; ++i) add(dtype, patchworks.front(), "absent");
+    // Beside others in a patchwork exponentials of them overflow: along an axis in between, too.
+    const bool far = std::ranges::find(names, "far_above") != names.end();
+    if (far && free_axes(problem).size() > 2) add(dtype, turned.back(), "far_above");
   }
   return cases;
 }

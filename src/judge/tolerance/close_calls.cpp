@@ -115,6 +115,7 @@ class CloseCalls {
           chance ? std::pair{moves_, 1.0} : ways[static_cast<std::size_t>(time)];
       Inside inside;
       inside.seed = random::key(key, 1000);
+      inside.most_calls = most_calls(one_);
       inside.given = &given_;
       if (chance) move_on_the_way(inside, by);
       const auto inputs = moved(one_.inputs, way * by, moves, key);
@@ -190,6 +191,7 @@ class CloseCalls {
       auto inside = ordered;
       inside.ranks = &moved;
       inside.seed = random::key(~one_.spec.seed, 2000 + static_cast<std::uint64_t>(run));
+      inside.most_calls = most_calls(one_);
       move_on_the_way(inside, near);
       (void)run_moved(problem_, one_.spec, raise(one_.inputs), inside);
       for (std::size_t i = 0; i < std::min(found.size(), moved.size()); ++i) {

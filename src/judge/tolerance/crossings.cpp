@@ -39,6 +39,7 @@ Tensors crossings(const Problem& problem, const Case& one, double by, std::uint6
   const auto given = raise(one.inputs);
   Inside inside;
   inside.given = &given;
+  inside.most_calls = most_calls(one);
   auto outputs = run_moved(problem, one.spec, moved(one.inputs, by, Moves::by_place, key), inside)
                      .value_or(Tensors());
   for (std::size_t i = 0; i < outputs.size(); ++i) {

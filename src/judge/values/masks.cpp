@@ -33,6 +33,23 @@ void put_wanted(const CaseSpec& spec, std::size_t input, const at::Tensor& bools
   }
 }
 
+/// One in 32 is not as the others are, and one at least.
+void fill_nearly(const CaseSpec& spec, std::size_t input, bool most, const at::Tensor& bools) {
+  const auto count = static_cast<std::uint64_t>(bools.numel());
+  auto* out = bools.mutable_data_ptr<bool>();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    out[i] = (random::below(stream(spec, input, values), i, 32) != 0) == most;
+  }
+  if (count > 0) out[random::below(choice(spec, input, places), 0, count)] = !most;
+}
+
+/// What is not after its own place along the dimension before the last, as of a causal attention.
+void fill_triangles(std::uint64_t rows, std::uint64_t cols, const at::Tensor& bools) {
+  const auto count = static_cast<std::uint64_t>(bools.numel());
+  auto* out = bools.mutable_data_ptr<bool>();
+  for (std::uint64_t i = 0; i < count; ++i) out[i] = i % cols * rows <= i / cols % rows * cols;
+}
+
 /// Rows as batches have them, of several lengths and padded at either end, and others that are
 /// holes all over.
 void fill_rows(const CaseSpec& spec, std::size_t input, std::uint64_t cols,
@@ -86,6 +103,12 @@ void draw_mask(const Problem& problem, const CaseSpec& spec, std::size_t input,
   const auto bools = empty(into.sizes().vec(), at::kBool, plain ? into.device() : at::kCPU);
   if (plain) {
     random::fill_below(stream(spec, input, values), 2, bools);
+  } else if (spec.family == "x64" || spec.family == "spike") {
+    fill_nearly(spec, input, spec.family == "x64", bools);
+  } else if (spec.family == "sorted" && into.dim() > 1 &&
+             dim + 1 == problem.inputs[input].shape.size()) {
+    fill_triangles(static_cast<std::uint64_t>(into.size(-2)), static_cast<std::uint64_t>(cols),
+                   bools);
   } else {
     fill_rows(spec, input, static_cast<std::uint64_t>(cols), bools);
   }

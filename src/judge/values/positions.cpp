@@ -73,6 +73,15 @@ void change_indices(const CaseSpec& spec, std::size_t input, Bounds bounds, bool
     std::sort(out.begin(), out.end());
   } else if (spec.family == "spike") {
     for (auto& one : out) one = static_cast<std::int64_t>(one % 2 == 0 ? least : end - 1);
+  } else if (spec.family == "x64" && lengths) {
+    std::ranges::fill(out, static_cast<std::int64_t>(end - 1));
+  } else if (spec.family == "x64") {  // Each its own place.
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<std::int64_t>(least + i % (end - least));
+  } else if (spec.family == "odd_sign" && !lengths) {  // The one before: a list.
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] = static_cast<std::int64_t>(least + std::max<std::uint64_t>(i % (end - least), 1) - 1);
+    }
   } else if (spec.family == "mixed") {
     for (std::size_t i = 1; i < out.size(); i += 2) out[i] = out[i - 1];
   }

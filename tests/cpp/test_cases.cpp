@@ -1,3 +1,4 @@
+#include <ATen/ops/arange.h>
 #include <ATen/ops/max.h>
 #include <ATen/ops/minimum.h>
 #include <ATen/ops/where.h>
@@ -977,6 +978,31 @@ TEST_CASE("what lies beyond all others is still a number", "[judge]") {
     judge::draw_input(problem, spec, 0, 0, into);
     CHECK(into.isfinite().all().item().toBool());
   }
+}
+
+TEST_CASE("indices may be a run of places, or a list of edges", "[judge]") {
+  auto problem = softmax_problem();
+  Input source = problem.inputs[0];
+  source.shape = {{1, "rows"}};
+  source.dtype = DType::int64;
+  source.values = Values::index;
+  source.index_axis = "cols";
+  auto target = source;
+  source.name = "source";
+  target.name = "target";
+  problem.inputs.insert(problem.inputs.end(), {source, target});
+  const auto drawn = [&](const char* family, std::int64_t rows, std::int64_t cols) {
+    const judge::CaseSpec spec{0, DType::float32, {{"rows", rows}, {"cols", cols}}, family, 4};
+    return judge::draw(problem, spec, 0);
+  };
+  const auto run = drawn("x64", 40, 100);
+  const auto first = run[1][0].item().toLong();
+  CHECK(first > 0);
+  CHECK(run[1].equal(at::arange(first, first + 40)));
+  CHECK(drawn("x64", 40, 40)[1].equal(at::arange(0, 40)));
+  const auto edges = drawn("odd_sign", 40, 100);
+  CHECK(edges[1].equal(at::arange(-1, 39).clamp_min(0)));
+  CHECK(edges[2].equal(at::arange(0, 40)));
 }
 
 TEST_CASE("lengths reach the whole extent, and padding stands among indices", "[judge]") {

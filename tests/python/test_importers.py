@@ -91,12 +91,23 @@ class TestKernelBench:
         ):
             problems.load(KERNELBENCH / "broken_init.py")
 
+    def test_inputs_are_a_list(self, tmp_path):
+        file = tmp_path / "odd.py"
+        file.write_text(
+            "import torch\nModel = torch.nn.ReLU\ndef get_init_inputs():\n    return []\n"
+            "def get_inputs():\n    return {'x': torch.ones(2)}\n",
+            encoding="utf-8",
+        )
+        with pytest.raises(ouroboros.InvalidArgumentError, match="a dict is no list of forward's"):
+            problems.load(file)
+
     @pytest.mark.parametrize(
         ("inputs", "forward", "message"),
         [
             ("[]", "torch.zeros(1)", "returns no tensor"),
             ("[[torch.ones(2)]]", "a[0][0]", r"get_inputs\(\)\[0\] is a list"),
             ("[torch.ones(2)]", "{'y': a[0]}", "returns a dict"),
+            ("[torch.ones(2)]", "(a[0], None)", "returns a tuple of Tensor, NoneType"),
             ("[torch.tensor([1, 2])]", "a[0]", "neither inputs nor weights"),
             ("[torch.ones(2)]", "a[0].to(torch.complex64)", "complex64"),
         ],

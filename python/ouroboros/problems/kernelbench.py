@@ -96,7 +96,10 @@ def _run_once(
         model = module.Model(*init_inputs)
         step = "get_inputs()"
         torch.manual_seed(_SEED)
-        examples = list(module.get_inputs())
+        examples = module.get_inputs()
+        if not isinstance(examples, (list, tuple)):
+            raise TypeError(f"a {type(examples).__name__} is no list of forward's arguments")
+        examples = list(examples)
         step = "Model.forward"
         with torch.no_grad():
             results = model(*examples)

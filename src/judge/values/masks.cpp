@@ -103,7 +103,7 @@ void draw_mask(const Problem& problem, const CaseSpec& spec, std::size_t input,
   const auto bools = empty(into.sizes().vec(), at::kBool, plain ? into.device() : at::kCPU);
   if (plain) {
     random::fill_below(stream(spec, input, values), 2, bools);
-  } else if (spec.family == "x64" || spec.family == "spike") {
+  } else if (spec.family == "x64" || spec.family == "odd_sign") {
     fill_nearly(spec, input, spec.family == "x64", bools);
   } else if (spec.family == "sorted" && into.dim() > 1 &&
              dim + 1 == problem.inputs[input].shape.size()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
 
 #include "judge/base/random.hpp"
 #include "judge/base/tensors.hpp"
@@ -73,17 +74,26 @@ void change_indices(const CaseSpec& spec, std::size_t input, Bounds bounds, bool
     std::sort(out.begin(), out.end());
   } else if (spec.family == "spike") {
     for (auto& one : out) one = static_cast<std::int64_t>(one % 2 == 0 ? least : end - 1);
-  } else if (spec.family == "x64" && lengths) {
+  } else if (lengths && spec.family == "x64") {
     std::ranges::fill(out, static_cast<std::int64_t>(end - 1));
-  } else if (spec.family == "x64") {  // Each its own place.
-    for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = static_cast<std::int64_t>(least + i % (end - least));
-  } else if (spec.family == "odd_sign" && !lengths) {  // The one before: a list.
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      out[i] = static_cast<std::int64_t>(least + std::max<std::uint64_t>(i % (end - least), 1) - 1);
-    }
   } else if (spec.family == "mixed") {
     for (std::size_t i = 1; i < out.size(); i += 2) out[i] = out[i - 1];
+  }
+}
+
+/// A run of places, from any one on; or a list, in which each place names the one before: of two
+/// inputs, such as the ends of edges, one has the place itself.
+void fill_runs(const Problem& problem, const CaseSpec& spec, std::size_t input, std::uint64_t bound,
+               std::vector<std::int64_t>& out) {
+  const auto before =
+      std::ranges::count(problem.inputs | std::views::take(input), Values::index, &Input::values);
+  const bool list = spec.family == "odd_sign" && before % 2 == 0;
+  const auto room = bound - std::min<std::uint64_t>(out.size(), bound);
+  const auto start =
+      spec.family == "x64" ? random::below(stream(spec, input, choices), 0, room + 1) : 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto place = (start + i) % bound;
+    out[i] = static_cast<std::int64_t>(list && place > 0 ? place - 1 : place);
   }
 }
 
@@ -145,6 +155,9 @@ std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& s
   const auto& padding = problem.inputs[input].padding;
   const bool plain = spec.family == "normal";  // Which a GPU draws as well, as they are.
   if (!plain) change_indices(spec, input, {least, end}, lengths, out);
+  if (!lengths && (spec.family == "x64" || spec.family == "odd_sign")) {
+    fill_runs(problem, spec, input, numbers, out);
+  }
   if (padding) fill_padding(spec, input, cols, *padding, out);
   if (is_distinct(spec, input)) {
     tell_apart(cols, end, random::key(stream(spec, input, choices), 10), out);

@@ -122,6 +122,7 @@ TEST_CASE("plans are compared cell by cell", "[referee]") {
   INFO(verdict.to_json(1));
   REQUIRE(verdict.status == Status::ok);
   CHECK(verdict.candidate == "short");
+  CHECK(verdict.provenance.compared_with == "long");
   CHECK_FALSE(verdict.correctness.ran);
   CHECK(verdict.timing.clock == "device_events");
   REQUIRE(verdict.timing.calibration.has_value());

@@ -548,6 +548,10 @@ def test_the_command_of_a_comparison_names_both_sides_and_the_cells() -> None:
         r"--shapes rows=\d+,cols=\d+ .*--dtype float32 --cache hot --mode report",
         text,
     )
+    assert (
+        "ouroboros bench a.plan other.cu"
+        in Page(page([plain(candidate="a", provenance=provenance, timing=timing)])).text
+    )
 
 
 def test_several_verdicts_have_an_overview() -> None:

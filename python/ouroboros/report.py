@@ -308,10 +308,11 @@ class _View:
         kind, _, rest = verdict.problem_origin.partition(":")
         problem = rest if kind in ("builtin", "file") else verdict.problem
         rival = verdict.provenance.compared_with
-        words = ["ouroboros", "bench" if rival else "judge"]
-        # Plans go by their files' names without the suffix.
-        sides = [verdict.candidate, rival] if rival else [verdict.candidate]
-        words += [_argument(one if "." in one or not rival else f"{one}.plan") for one in sides]
+        words = ["ouroboros", "judge", _argument(verdict.candidate)]
+        if rival:  # Plans go by their files' names without the suffix.
+            sides = (verdict.candidate, rival)
+            files = [one if "." in one else f"{one}.plan" for one in sides]
+            words = ["ouroboros", "bench", *map(_argument, files)]
         words += ["--problem", _argument(problem), "--seed", verdict.provenance.seed]
         if rival:
             for cell in self.timing.cells:

@@ -137,8 +137,8 @@ Calibration calibration_from(const json& measured, const CudaDevice& device) {
   if (result.aa_speedup.low > 1 || result.aa_speedup.high < 1) {
     result.notes.push_back(
         fmt::format("a copy against itself comes out as {:.4f} ({:.4f} to {:.4f}): something "
-                    "disturbs this GPU, "
-                    "or is not alike in both arms; ratios nearer to one than that mean nothing",
+                    "disturbs this GPU, or is not alike in both arms; ratios nearer to one than "
+                    "that mean nothing",
                     result.aa_speedup.estimate, result.aa_speedup.low, result.aa_speedup.high));
   }
   add_peak(measured, result);

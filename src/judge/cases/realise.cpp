@@ -186,6 +186,7 @@ std::int64_t count_lost(const Tensors& reference, const Tensors& oracle) {
   return lost;
 }
 
+/// Whether the dtype holds numbers of that size.
 bool is_within(DType dtype, const at::Tensor& oracle) {
   const double largest = with_type(
       dtype, []<typename T>(T*) { return static_cast<double>(std::numeric_limits<T>::max()); });

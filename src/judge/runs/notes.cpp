@@ -42,8 +42,9 @@ Notes::Notes(Pass& pass, const Operation& operation)
   const auto name = operation.name;
   const auto given = operation.arguments();
   if (inside.logistic != nullptr) inside.logistic->meet(name, given);
-  if (inside.loops != nullptr)
+  if (inside.loops != nullptr) {
     quantised_ = pass.addends.of_result(name, operation.op, operation.stack);
+  }
   const bool shape_alone = takes_shape_alone(name);
   follows_ = inside.of_differences != 0.0 && !shape_alone && pass.derived.any(given);
   computes_ = (inside.given != nullptr || inside.marks != nullptr) && !shape_alone &&

@@ -26,8 +26,7 @@ inline constexpr auto promotion = c10::DispatchKey::TESTING_ONLY_GenericMode;
 }
 
 /// An operator on its way through the dispatcher.
-class Operation {
- public:
+struct Operation {
   Operation(const c10::OperatorHandle& of, torch::jit::Stack& on)
       : op(of), stack(on), schema(of.schema()), name(plain_name(schema)) {}
 

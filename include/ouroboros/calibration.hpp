@@ -35,6 +35,8 @@ struct OUROBOROS_API Calibration {
   /// What a launch adds to the time of a kernel that runs for ten microseconds, by way of
   /// submission.
   std::map<std::string, timing::Interval> launch_us;
+  /// From the end of one kernel to the begin of the next, likewise.
+  std::map<std::string, timing::Interval> gap_us;
   std::map<std::string, timing::Interval> empty_us;  ///< All of an empty kernel's time, likewise.
   timing::Interval flush_us;                         ///< One pass of the clean flush.
   std::int64_t flush_bytes = 0;

@@ -152,6 +152,9 @@ class OUROBOROS_API CudaRace {
   /// What a launch adds to a kernel's time, in microseconds, submitted as the arms are now.
   [[nodiscard]] virtual std::vector<double> launch_costs(std::size_t count) = 0;
 
+  /// How long the device takes from one kernel to the next in a chain, in microseconds.
+  [[nodiscard]] virtual std::vector<double> kernel_gaps(std::size_t count) = 0;
+
   /// The GPU's state, asked of the race's own process: between two blocks the clocks are those
   /// that the next one begins with. What is not known is no error, a race that is over included.
   [[nodiscard]] virtual GpuState state() = 0;

@@ -116,15 +116,18 @@ struct TimedCell {
   std::map<std::string, std::int64_t> axes;
   std::int64_t bytes_min = 0;   ///< Compulsory traffic: inputs and outputs once each.
   timing::Interval latency_us;  ///< Of the candidate, hand-over included.
-  double handover_us = 0.0;  ///< Of an empty call; or what a launch adds; measured in the same run.
-  std::string variant;       ///< The autotune configuration that was timed, in words.
+  /// Of an empty call; or what a launch adds, or the gap between two calls in a chain; measured in
+  /// the same run.
+  double handover_us = 0.0;
+  std::string variant;               ///< The autotune configuration that was timed, in words.
   std::int64_t samples_checked = 0;  ///< Timed outputs that were compared with the oracle.
   std::int64_t samples_total = 0;
   std::vector<BaselineTiming> baselines;
   std::vector<std::string> flags;  ///< Guards that fired, e.g. "autocorrelated".
   timing::Interval bracket_us;     ///< Of the candidate, between the events, nothing subtracted.
   /// How `latency_us` came about: "bracket" (the launch cost subtracted), "slope" (chains of cold
-  /// runs), "raw" (nothing subtracted); empty on the host.
+  /// runs, the gap between two subtracted), "raw" (nothing subtracted); empty on the host. With the
+  /// flag "launch_bound" nothing was subtracted in any case.
   std::string estimator;
   std::string submission;         ///< Of launches to a GPU: "stream", "gate" or "graph".
   double floor_us = 0.0;          ///< Of a copy of as many bytes in the same mix; 0: unknown.

@@ -24,8 +24,8 @@ MEANINGS = {
     "gpu_shared": "Other processes had a context on this GPU.",
     "impossible_speed": "It is faster than the memory can deliver all of its inputs: it does not "
     "need them all, or the measurement is wrong.",
-    "launch_bound": "The kernel takes about as long as an empty launch: nothing was subtracted, "
-    "and the ratio is pulled towards 1.",
+    "launch_bound": "The kernel takes about as long as an empty launch, or as the gap between two "
+    "calls: nothing was subtracted, and the ratio is pulled towards 1.",
     "memory": "The candidate is quicker when it meets the same inputs a second time, more than the "
     "baseline is.",
     "not_deterministic": "Two runs on the same inputs did not agree in every bit.",

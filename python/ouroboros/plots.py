@@ -355,6 +355,7 @@ def calibration(record: Calibration, *, label: str, name: str) -> str:
         panels.append(lambda axes: _dots(axes, "the same copy, cache as left", copies, "\u00b5s"))
     for title, costs in (
         ("what a launch adds to a kernel", record.launch_us),
+        ("the gap between two kernels", record.gap_us),
         ("an empty kernel", record.empty_us),
     ):
         if any(measured(one) for one in costs.values()):

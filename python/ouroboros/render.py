@@ -271,6 +271,8 @@ def calibration_view(measured: Calibration) -> RenderableType:
     add_row(facts, "tick", f"{measured.tick_ns:.3g} ns", "", "the smallest step between events")
     for way, cost in measured.launch_us.items():
         row(f"launch, {way}", cost, "us", "in every raw time; subtracted, or cancelled")
+    for way, cost in measured.gap_us.items():
+        row(f"gap, {way}", cost, "us", "between two kernels; taken off calls in chains")
     for way, cost in measured.empty_us.items():
         row(f"empty kernel, {way}", cost, "us", "the least that can be told from nothing")
     row(

@@ -53,6 +53,11 @@ _ESTIMATORS = {
 }
 
 
+def launch_in(cell: TimedCell) -> bool:
+    """Returns whether a cell's times hold the cost of a launch, or the gap between two calls."""
+    return cell.estimator in ("", "raw") or "launch_bound" in cell.flags
+
+
 def report(
     verdicts: VerdictLike | Iterable[VerdictLike], path: str | os.PathLike[str] = "report.html"
 ) -> Path:
@@ -192,7 +197,7 @@ class _View:
     @property
     def launch_free(self) -> bool:
         """Whether the cost of launches is off all times."""
-        return all(cell.estimator in ("bracket", "slope") for cell in self.cells)
+        return not any(launch_in(cell) for cell in self.cells)
 
     @property
     def standings(self) -> str:
@@ -391,9 +396,7 @@ def claims(verdict: Verdict) -> list[str]:
             f"Timing ran in the mode {timing.mode}, which stops early: its estimates flatter the "
             "winner a little, so quote the interval, not the estimate."
         )
-    if timing.clock != "host_processor_time" and any(
-        cell.estimator in ("", "raw") for cell in timing.cells
-    ):
+    if timing.clock != "host_processor_time" and any(launch_in(cell) for cell in timing.cells):
         said.append(
             "Times hold the cost of a launch, for all arms alike, which pulls the ratios of short "
             "kernels towards 1."

@@ -269,6 +269,8 @@ class Calibration(_Record):
     """The smallest step of an event's time in nanoseconds."""
     launch_us: dict[str, Interval]
     """What a launch adds to a kernel of ten microseconds, in microseconds, by submission."""
+    gap_us: dict[str, Interval] = {}
+    """From the end of one kernel to the begin of the next in microseconds, by submission."""
     empty_us: dict[str, Interval]
     """All of an empty kernel's time between events in microseconds, by submission."""
     flush_us: Interval
@@ -380,7 +382,8 @@ class TimedCell(_Record):
     """The candidate's time in microseconds. `estimator` says what of the launch is in it; where
     that is empty, the hand-over is."""
     handover_us: Number
-    """Time of an empty call or launch in microseconds, measured in the same run."""
+    """Time of an empty call in microseconds; on a GPU what a launch adds, or the gap between two
+    calls in a chain. Measured in the same run."""
     variant: str
     """The autotune configuration that was timed, in words."""
     samples_checked: int

@@ -110,15 +110,22 @@ void tell_baseline(const BaselineTiming& baseline, Text& out) {
            meaning);
 }
 
+/// What of the latency is the hand-over: on a GPU nothing, unless it could not be taken off.
+double handed_over_us(const TimedCell& cell) {
+  const bool on_host = cell.estimator.empty();
+  const bool bound = std::ranges::find(cell.flags, "launch_bound") != cell.flags.end();
+  return on_host || bound ? cell.handover_us : 0.0;
+}
+
 double traffic_gb_per_s(const TimedCell& cell) {
-  const double busy_us = cell.latency_us.estimate - cell.handover_us;
+  const double busy_us = cell.latency_us.estimate - handed_over_us(cell);
   // Bytes per microsecond are megabytes per second.
   return busy_us > 0.0 ? static_cast<double>(cell.bytes_min) / busy_us / 1e3 : 0.0;
 }
 
 void tell_speed_hints(const Timing& record, Text& out) {
   const auto hidden = [](const TimedCell& cell) {
-    return cell.handover_us > dominant_share * cell.latency_us.estimate;
+    return handed_over_us(cell) > dominant_share * cell.latency_us.estimate;
   };
   const TimedCell* slowest = nullptr;
   const TimedCell* quickest = nullptr;

@@ -153,6 +153,7 @@ void fields(Visit&& visit, Record& record) {
   visit("measured_at", record.measured_at);
   visit("tick_ns", record.tick_ns);
   visit("launch_us", record.launch_us);
+  visit("gap_us", record.gap_us, added);
   visit("empty_us", record.empty_us);
   visit("flush_us", record.flush_us);
   visit("flush_bytes", record.flush_bytes);

@@ -39,6 +39,7 @@ json measured() {
   }
   return {{"tick_us", {10.0, 10.032, 10.096, 10.064}},
           {"launch_us", {{"stream", around(2.0)}, {"gate", around(2.1)}}},
+          {"gap_us", {{"stream", around(1.5)}, {"gate", around(1.6)}}},
           {"empty_us", {{"stream", around(4.0)}, {"gate", around(3.0)}}},
           {"flush_us", around(30.0)},
           {"flush_bytes", 2 << 20},
@@ -77,6 +78,7 @@ TEST_CASE("a calibration of a sound GPU has figures, and no notes") {
   CHECK(found.peak_gbps == Approx(1024));
   CHECK(found.launch_us.at("gate").estimate == Approx(2.1).epsilon(0.01));
   CHECK(found.launch_us.at("gate").low < found.launch_us.at("gate").high);
+  CHECK(found.gap_us.at("gate").estimate == Approx(1.6).epsilon(0.01));
   CHECK(found.floor_us(0x1p27, 0x1p27) == Approx(0x1p28 / 800e3).epsilon(0.02));
 }
 

@@ -534,6 +534,11 @@ TEST_CASE("arms take turns on the same memory") {
   const auto costs = race->launch_costs(8);
   CHECK(costs.size() == 8);
   CHECK(std::all_of(costs.begin(), costs.end(), [](double one) { return one > 0; }));
+  const auto gaps = race->kernel_gaps(8);
+  CHECK(gaps.size() == 8);
+  // What a launch takes there before its kernel, two blocks, begins.
+  CHECK(std::all_of(gaps.begin(), gaps.end(),
+                    [](double one) { return one == Approx(1.002).epsilon(1e-3); }));
 }
 
 namespace {
@@ -785,6 +790,7 @@ TEST_CASE("a calibration says what was measured, and is kept for this boot") {
   CHECK(measured.tick_ns > 0);
   CHECK(measured.launch_us.size() == 3);
   CHECK(measured.launch_us.at("gate").estimate > 0);
+  CHECK(measured.gap_us.at("graph").estimate == Approx(1.002).epsilon(1e-3));
   CHECK(measured.globaltimer_step_ns == 32);
   CHECK(measured.flush_sizes.size() == 4);
   CHECK(measured.peak_gbps == Approx(2 * 1.0 * 4096 / 8));

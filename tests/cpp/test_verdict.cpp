@@ -126,6 +126,7 @@ void add_clock(Timing& timing) {
   calibration.measured_at = "2026-01-02T03:04:05Z";
   calibration.tick_ns = 32;
   calibration.launch_us = {{"stream", {2.7, 2.6, 2.8}}, {"gate", {2.8, 2.7, 2.9}}};
+  calibration.gap_us = {{"gate", {1.55, 1.5, 1.6}}};
   calibration.empty_us = {{"stream", {2.8, 2.7, 2.9}}};
   calibration.flush_us = {35.7, 35.5, 35.9};
   calibration.flush_bytes = 104857600;
@@ -834,4 +835,17 @@ TEST_CASE("feedback of a correct candidate speaks of speed") {
     CAPTURE(part, text);
     CHECK(contains(text, part));
   }
+}
+
+TEST_CASE("feedback takes a launch off once") {
+  TimedCell cell = timed_cell({});
+  cell.latency_us = {4.0, 3.9, 4.1};
+  cell.handover_us = 3.0;
+  cell.bytes_min = 1'000'000;
+  cell.estimator = "bracket";
+  const auto text_of = [&] { return timed_verdict({cell}).feedback(); };
+  CHECK(contains(text_of(), "at 250 GB/s"));
+  cell.estimator = "raw";
+  cell.flags = {"launch_bound"};
+  CHECK(contains(text_of(), "most of the time is the hand-over"));
 }

@@ -41,6 +41,7 @@ def calibration() -> Calibration:
                 "measured_at": "2026-01-02T03:04:05Z",
                 "tick_ns": 32.0,
                 "launch_us": {"stream": interval},
+                "gap_us": {"gate": interval},
                 "empty_us": {"stream": interval},
                 "flush_us": interval,
                 "flush_bytes": 100 << 20,

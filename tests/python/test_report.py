@@ -121,6 +121,7 @@ def calibration() -> Record:
         "measured_at": "2026-11-21T18:09:00Z",
         "tick_ns": 32.0,
         "launch_us": {"stream": interval(2.72), "gate": interval(1.66)},
+        "gap_us": {"stream": interval(1.58), "gate": interval(1.57)},
         "empty_us": {"stream": interval(4.1), "gate": interval(3.0)},
         "flush_us": interval(31.5),
         "flush_bytes": 100 << 20,

@@ -148,7 +148,15 @@ def test_a_file_is_loaded_or_the_error_names_it(tmp_path: Path) -> None:
 
 def test_the_schema_requires_every_key_and_allows_no_other() -> None:
     validator = jsonschema.Draft202012Validator(Verdict.json_schema())
-    tables = {"axes", "blocks_void_by", "geomean_speedup", "launch_us", "empty_us", "stage_s"}
+    tables = {
+        "axes",
+        "blocks_void_by",
+        "geomean_speedup",
+        "launch_us",
+        "gap_us",
+        "empty_us",
+        "stage_s",
+    }
     later = set(later_keys())
     reference = sample()
     checked = 0

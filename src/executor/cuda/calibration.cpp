@@ -31,6 +31,15 @@ Interval interval(const json& samples) {
   return timing::trimmed_interval(samples.get<std::vector<double>>(), trim, alpha);
 }
 
+/// By submission.
+std::map<std::string, Interval> intervals(const json& samples) {
+  std::map<std::string, Interval> result;
+  for (const auto& [name, some] : samples.items()) {
+    result[name] = interval(some);
+  }
+  return result;
+}
+
 double tick_ns(std::vector<double> times_us) {
   std::sort(times_us.begin(), times_us.end());
   double least = std::numeric_limits<double>::infinity();
@@ -117,12 +126,9 @@ Calibration calibration_from(const json& measured, const CudaDevice& device) {
       fmt::format("CUDA {}.{}", device.driver_version / 1000, device.driver_version % 1000 / 10);
   result.measured_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   result.tick_ns = tick_ns(measured.at("tick_us"));
-  for (const auto& [name, samples] : measured.at("launch_us").items()) {
-    result.launch_us[name] = interval(samples);
-  }
-  for (const auto& [name, samples] : measured.at("empty_us").items()) {
-    result.empty_us[name] = interval(samples);
-  }
+  result.launch_us = intervals(measured.at("launch_us"));
+  result.gap_us = intervals(measured.at("gap_us"));
+  result.empty_us = intervals(measured.at("empty_us"));
   result.flush_us = interval(measured.at("flush_us"));
   measured.at("flush_bytes").get_to(result.flush_bytes);
   for (const auto& one : measured.at("flush_sizes")) {

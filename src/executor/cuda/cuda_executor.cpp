@@ -379,6 +379,10 @@ class Race final : public CudaRace {
     return require_answer({{"do", "launch_costs"}, {"count", count}}).at("us");
   }
 
+  [[nodiscard]] std::vector<double> kernel_gaps(std::size_t count) override {
+    return require_answer({{"do", "kernel_gaps"}, {"count", count}}).at("us");
+  }
+
   [[nodiscard]] GpuState state() override { return lease_.state(); }
 
  private:

@@ -28,9 +28,9 @@ constexpr CudaChain chain{4, 16};
 /// small part of one run. docs/timing.md has the measurements.
 constexpr double chain_below_us = 12.0;
 
-/// Subtracting the cost of an empty launch multiplies the noise. What is no longer than twice it is
-/// left as it was measured.
-constexpr double least_over_launch = 2.0;
+/// Subtracting what a launch adds, or the gap between two kernels, multiplies the noise. What is no
+/// longer than twice it is left as it was measured.
+constexpr double least_over_offset = 2.0;
 
 /// Of the memory that sets may take: a share of the GPU's, and so much in all. Where others hold
 /// most of it there are fewer sets: see `with_memory_for`.
@@ -41,6 +41,10 @@ constexpr std::uint64_t most_set_bytes = std::uint64_t{8} << 30;
 constexpr std::size_t most_sets_on_host = 4;
 
 constexpr std::size_t launch_samples = 16;
+constexpr std::size_t gap_samples = 16;
+
+/// Until launches are submitted in a way that hides them: there are two to go over to.
+constexpr int most_escalations = 2;
 constexpr std::size_t warm_up_blocks = 4;
 constexpr double warm_up_ms = 2.0;  ///< And at least so long on the device.
 
@@ -150,12 +154,6 @@ class DeviceRace final : public Race {
     if (!failure()) {
       choose_method(blocks);
     }
-    if (chain_.more != 0 && code_copies() > 1) {
-      // Code that was just loaded is slow at first.
-      for (std::size_t i = 0; i < code_copies() && !failure(); ++i) {
-        static_cast<void>(run_some(1));
-      }
-    }
   }
 
   void retire(std::size_t arm) override {
@@ -186,7 +184,7 @@ class DeviceRace final : public Race {
     if (!shared_) {
       fired.emplace_back("judged_on_host");
     }
-    if (method().estimator == "raw") {
+    if (method().offset_us.estimate == 0) {
       fired.emplace_back("launch_bound");
     }
     if (unstable_ > 0) {
@@ -327,23 +325,59 @@ class DeviceRace final : public Race {
     // Learnt: it depends on what lies in this process. On an H200 it varies by a tenth.
     method.bands.flush_us = 0;
     method.bands.flush_tolerance = flush_tolerance;
-    const auto begin = std::chrono::steady_clock::now();
-    const auto costs = race_->launch_costs(launch_samples);
-    gpu_ms_ +=
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    const auto launch = timing::trimmed_interval(costs, timing.trim, interval_alpha);
+    const auto launch = offset([&] { return race_->launch_costs(launch_samples); });
     method.handover_us = launch.estimate;
     const bool cold = options().cache == Cache::cold;  // A chain is.
     if (cold && shortest < chain_below_us && sets_ >= chain.fewer + chain.more) {
       method.estimator = "slope";
       chain_ = chain;
-    } else if (shortest >= least_over_launch * launch.estimate) {
+    } else if (shortest >= least_over_offset * launch.estimate) {
       method.estimator = "bracket";
       method.offset_us = launch;
     } else {
       method.estimator = "raw";
     }
     set_method(std::move(method));
+    if (chain_.more != 0) {
+      settle_chains(shortest - launch.estimate);
+    }
+  }
+
+  /// Runs chains, untimed, and measures the gap between two calls, which a slope has in it: as they
+  /// are submitted by then. `own_us`: what the shortest arm takes without.
+  void settle_chains(double own_us) {
+    std::vector<timing::Block> blocks;
+    // Code that was just loaded is slow at first.
+    for (std::size_t i = 0; i < code_copies() && !failure(); ++i) {
+      blocks = run_some(1);
+    }
+    for (int i = 0; i < most_escalations && !failure() && starved(blocks.back()); ++i) {
+      blocks = run_some(1);
+    }
+    if (failure()) {
+      return;
+    }
+    auto settled = method();
+    const auto gap = offset([&] { return race_->kernel_gaps(gap_samples); });
+    settled.handover_us = gap.estimate;
+    if (own_us + gap.estimate >= least_over_offset * gap.estimate) {
+      settled.offset_us = gap;
+    }
+    set_method(std::move(settled));
+  }
+
+  static bool starved(const timing::Block& block) {
+    return std::ranges::any_of(block.samples, &timing::Sample::starved);
+  }
+
+  /// What every sample has in it that is none of the arm's work, as `measure` finds it.
+  template <typename Measure>
+  timing::Interval offset(const Measure& measure) {
+    const auto begin = std::chrono::steady_clock::now();
+    const std::vector<double> found = measure();
+    gpu_ms_ +=
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    return timing::trimmed_interval(found, options().timing.trim, interval_alpha);
   }
 
   std::vector<timing::Block> run_some(std::size_t most) override {
@@ -385,8 +419,10 @@ class DeviceRace final : public Race {
       for (std::size_t k = 0; k < block.samples.size(); ++k) {
         const auto& one = block.samples[k];
         const auto arm = rounds[i].order[k];
-        recorded.samples.push_back(
-            {arm, one.latency_us, one.flush_us, one.span_us, one.clock_mhz, one.starved});
+        // A difference of chains of which one was disturbed can be less than the gaps in it.
+        const bool no_time = one.latency_us <= method().offset_us.high;
+        recorded.samples.push_back({arm, one.latency_us, one.flush_us, one.span_us, one.clock_mhz,
+                                    one.starved || no_time});
         unstable_ += is_candidate(arm) && !one.same_as_first;
         if (is_candidate(arm)) {
           count_sample();

@@ -1,13 +1,14 @@
 #include "executor/cuda/main/bracket.hpp"
 
 #include <algorithm>
-
-#include "executor/cuda/main/kernels.hpp"
+#include <span>
 
 namespace ouroboros::cuda {
 namespace {
 
-constexpr std::uint64_t spin_ns = 10'000;
+constexpr std::uint64_t launched_ns = 10'000;
+constexpr std::uint64_t rowed_ns = 5'000;  ///< As short as what is run in chains.
+constexpr std::size_t row = 8;
 constexpr unsigned spin_threads = 128;
 constexpr auto patience = std::chrono::seconds{30};
 
@@ -79,24 +80,50 @@ Bracket::Times Bracket::read() const {
           device_.microseconds(flush_ends_, start_), starved_ || late};
 }
 
-std::vector<double> Bracket::launch_costs(std::size_t count) {
-  std::vector<Span> spans(device_.multiprocessors());
+/// Runs kernels on all multiprocessors, one after another. From when to when each ran.
+std::vector<Span> Bracket::spin(std::size_t kernels, std::uint64_t nanoseconds) {
+  const auto blocks = device_.multiprocessors();
+  std::vector<Span> spans(kernels * blocks);
   const Range spun(device_, spans.size() * sizeof(Span));
+  enqueue([&] {
+    for (std::size_t i = 0; i < kernels; ++i) {
+      device_.launch("ouroboros_spin", blocks, spin_threads, 0, nanoseconds,
+                     spun.begin() + i * blocks * sizeof(Span));
+    }
+  });
+  device_.wait(Clock::now() + patience);
+  device_.driver().check(
+      device_.driver().cuMemcpyDtoH(spans.data(), spun.begin(), spans.size() * sizeof(Span)),
+      "cuMemcpyDtoH");
+  std::vector<Span> result;
+  for (std::size_t i = 0; i < kernels; ++i) {
+    const auto own = std::span(spans).subspan(i * blocks, blocks);
+    result.push_back({std::ranges::min(own, {}, &Span::begin_ns).begin_ns,
+                      std::ranges::max(own, {}, &Span::end_ns).end_ns});
+  }
+  return result;
+}
+
+std::vector<double> Bracket::launch_costs(std::size_t count) {
   std::vector<double> costs;
   for (std::size_t i = 0; i < count; ++i) {
-    enqueue([&] {
-      device_.launch("ouroboros_spin", device_.multiprocessors(), spin_threads, 0, spin_ns,
-                     spun.begin());
-    });
-    device_.wait(Clock::now() + patience);
-    device_.driver().check(
-        device_.driver().cuMemcpyDtoH(spans.data(), spun.begin(), spans.size() * sizeof(Span)),
-        "cuMemcpyDtoH");
-    const auto begin = std::ranges::min(spans, {}, &Span::begin_ns).begin_ns;
-    const auto end = std::ranges::max(spans, {}, &Span::end_ns).end_ns;
-    costs.push_back(read().work_us - static_cast<double>(end - begin) * 1e-3);
+    const auto ran = spin(1, launched_ns).front();
+    costs.push_back(read().work_us - static_cast<double>(ran.end_ns - ran.begin_ns) * 1e-3);
   }
   return costs;
+}
+
+std::vector<double> Bracket::kernel_gaps(std::size_t count) {
+  std::vector<double> gaps;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto ran = spin(row, rowed_ns);
+    std::uint64_t between_ns = 0;
+    for (std::size_t k = 1; k < row; ++k) {
+      between_ns += ran[k].begin_ns - ran[k - 1].end_ns;
+    }
+    gaps.push_back(static_cast<double>(between_ns) * 1e-3 / (row - 1));
+  }
+  return gaps;
 }
 
 void Bracket::escalate() noexcept {

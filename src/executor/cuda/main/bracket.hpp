@@ -7,6 +7,7 @@
 #include "executor/cuda/main/flush.hpp"
 #include "executor/cuda/main/gate.hpp"
 #include "executor/cuda/main/graph.hpp"
+#include "executor/cuda/main/kernels.hpp"
 #include "ouroboros/cuda_executor.hpp"
 
 namespace ouroboros::cuda {
@@ -44,11 +45,16 @@ class Bracket {
   /// device has got to the second event.
   [[nodiscard]] std::vector<double> launch_costs(std::size_t count);
 
+  /// How long the device takes from the end of one such kernel to the begin of the next, in
+  /// microseconds, where several stand between the events: means over so many rows of them.
+  [[nodiscard]] std::vector<double> kernel_gaps(std::size_t count);
+
   /// For calibration.
   void use(Submission submission) noexcept { submission_ = submission; }
 
  private:
   void prepare_cache(const std::function<void()>& work);
+  [[nodiscard]] std::vector<Span> spin(std::size_t kernels, std::uint64_t nanoseconds);
 
   Device& device_;
   Cache cache_;

@@ -198,6 +198,7 @@ json calibrate(Device& device) {
         std::pair{"graph", Submission::graph}}) {
     bracket.use(submission);
     result["launch_us"][name] = bracket.launch_costs(64);
+    result["gap_us"][name] = bracket.kernel_gaps(32);
     result["empty_us"][name] =
         repeat(device, bracket, 64, [&] { device.launch("ouroboros_empty", 1, 32, 0); });
   }

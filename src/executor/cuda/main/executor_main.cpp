@@ -131,6 +131,9 @@ class Server {
     if (what == "launch_costs" && race_) {
       return {{"us", race_->launch_costs(body.at("count"))}};
     }
+    if (what == "kernel_gaps" && race_) {
+      return {{"us", race_->kernel_gaps(body.at("count"))}};
+    }
     if (what == "calibrate" && !race_ && !sweep_) {
       return calibrate(device_);
     }

@@ -69,6 +69,8 @@ class Race {
 
   /// What a launch adds as arms are submitted now, again and again: see Bracket.
   std::vector<double> launch_costs(std::size_t count) { return bracket_.launch_costs(count); }
+  /// And the gap between two kernels.
+  std::vector<double> kernel_gaps(std::size_t count) { return bracket_.kernel_gaps(count); }
 
  private:
   struct Turn;

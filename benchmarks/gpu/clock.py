@@ -38,7 +38,9 @@ from clock_pairs import (
     Chains,
     copy,
     deviations,
+    own_us,
     rounded,
+    trimmed,
 )
 from evidence import provenance
 from ouroboros.trace.plan_baselines import plan_baseline
@@ -211,27 +213,28 @@ def pairs_of(chains: Chains) -> list[dict[str, Any]]:
 
 
 def short_pairs_of(chains: Chains) -> list[dict[str, Any]]:
-    """Returns pairs of chains of a few microseconds: the true ratio is what kernels see pass.
+    """Returns pairs of chains of a few microseconds, with the ratio of the times that they run.
 
-    What a stream takes that runs them one after the other, the gap between two of them included,
-    is there besides.
+    That of what a stream takes, the gap between two of them included, is there besides.
     """
     pairs = []
     for length_us in SHORT_US:
         short = chains.iterations(length_us)
         lengths = [short, *(rounded(short * ratio) for ratio in SHORT_RATIOS)]
-        spans, stream = chains.spans_us(lengths), chains.stream_us(lengths)
+        stream = chains.in_a_stream(lengths)
+        own = own_us(stream)
         for number, ratio in enumerate(SHORT_RATIOS, start=1):
             pairs.append(
                 {
                     "name": f"{ratio} at {length_us:g} us",
                     "a": short,
                     "b": lengths[number],
-                    "a_us": spans[0],
-                    "b_us": spans[number],
-                    "a_stream_us": stream[0],
-                    "b_stream_us": stream[number],
-                    "truth": spans[number] / spans[0],
+                    "a_us": own[0],
+                    "b_us": own[number],
+                    "a_stream_us": trimmed(stream[0].plain_us),
+                    "b_stream_us": trimmed(stream[number].plain_us),
+                    "a_span_us": trimmed(stream[0].span_us),
+                    "truth": own[number] / own[0],
                 }
             )
     return pairs

@@ -6,7 +6,7 @@ import importlib.util
 import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import ouroboros
 import torch
@@ -37,6 +37,32 @@ def copy(x: torch.Tensor) -> torch.Tensor:
 def rounded(iterations: float) -> int:
     """Returns a length near it for which Triton compiles the same code: a multiple of 16."""
     return max(1, round(iterations / 16)) * 16
+
+
+class InStream(NamedTuple):
+    """Times by call of a chain in a stream of such, each as often as it was measured."""
+
+    plain_us: list[float]
+    """The gap to the next one included."""
+    clocked_us: list[float]
+    """The same of a chain that reads the device's clock when it begins and ends."""
+    span_us: list[float]
+    """What the latter see pass, from the first block's begin to the last one's end."""
+
+
+def own_us(chains: Sequence[InStream]) -> list[float]:
+    """Returns how long chains run without the gap: less what clocked ones take beyond their span.
+
+    What reading the clock costs them is in neither.
+    """
+    gap_us = statistics.fmean(trimmed(one.clocked_us) - trimmed(one.span_us) for one in chains)
+    return [trimmed(one.plain_us) - gap_us for one in chains]
+
+
+def trimmed(values: Sequence[float]) -> float:
+    """Returns the mean without a tenth at each end."""
+    tenth = len(values) // 10
+    return statistics.fmean(sorted(values)[tenth : len(values) - tenth])
 
 
 class Chains:
@@ -93,37 +119,42 @@ class Chains:
                 )
                 span = stamps[:, 1].max() - stamps[:, 0].min()
                 found[number].append(span.item() * 1e-3)
-        tenth = rounds // 10
-        return [statistics.fmean(sorted(spans)[tenth:-tenth]) for spans in found]
+        return [trimmed(spans) for spans in found]
 
-    def stream_us(self, lengths: Sequence[int], rounds: int = 60) -> list[float]:
-        """Returns how long chains take that a stream runs one after the other, the gap included.
+    def in_a_stream(self, lengths: Sequence[int], rounds: int = 60) -> list[InStream]:
+        """Returns how long chains take that a stream runs one after the other.
 
-        The time of sixteen less that of four, on memory that is not in the cache, behind something
-        that lasts until the host has submitted them all.
+        The time of sixteen less that of four, by call, on memory that is not in the cache, behind
+        something that lasts until the host has submitted them all.
         """
         fewer, more = 4, 16
         xs = torch.rand(more, ELEMENTS, device="cuda")
+        stamps = torch.zeros(more, BLOCKS, 2, dtype=torch.int64, device="cuda")
         cold = torch.ones(64 << 20, dtype=torch.int32, device="cuda")
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        found: list[list[float]] = [[] for _ in lengths]
+
+        def took_us(iterations: int, calls: int, clocked: bool) -> float:
+            cold.sum()
+            torch.cuda._sleep(2_000_000)
+            begin.record()
+            for x, stamp in zip(xs[:calls], stamps[:calls], strict=True):
+                kernel = self._module.spin_clocked if clocked else self._module.spin
+                outputs = (self._out, stamp) if clocked else (self._out,)
+                kernel[(BLOCKS,)](x, *outputs, iterations, 1.0, 0.0, block=128, num_warps=4)
+            end.record()
+            end.synchronize()
+            return begin.elapsed_time(end) * 1e3
+
+        found = [InStream([], [], []) for _ in lengths]
         for _ in range(rounds):
-            for number, iterations in enumerate(lengths):
-                took = {}
-                for calls in (fewer, more):
-                    cold.sum()
-                    torch.cuda._sleep(2_000_000)
-                    begin.record()
-                    for x in xs[:calls]:
-                        self._module.spin[(BLOCKS,)](
-                            x, self._out, iterations, 1.0, 0.0, block=128, num_warps=4
-                        )
-                    end.record()
-                    end.synchronize()
-                    took[calls] = begin.elapsed_time(end) * 1e3
-                found[number].append((took[more] - took[fewer]) / (more - fewer))
-        tenth = rounds // 10
-        return [statistics.fmean(sorted(times)[tenth:-tenth]) for times in found]
+            for iterations, times in zip(lengths, found, strict=True):
+                for clocked, slopes in ((False, times.plain_us), (True, times.clocked_us)):
+                    short = took_us(iterations, fewer, clocked)
+                    long = took_us(iterations, more, clocked)
+                    slopes.append((long - short) / (more - fewer))
+                span = stamps[fewer:, :, 1].amax(1) - stamps[fewer:, :, 0].amin(1)
+                times.span_us.append(span.double().mean().item() * 1e-3)
+        return found
 
     def iterations(self, microseconds: float) -> int:
         """Returns how many multiply-adds take about so long: from a line through two lengths."""

@@ -6,8 +6,10 @@
 namespace ouroboros::cuda {
 namespace {
 
-constexpr std::uint64_t launched_ns = 10'000;
-constexpr std::uint64_t rowed_ns = 5'000;  ///< As short as what is run in chains.
+// Some ten microseconds, and about as little as what is run in chains. Cycles, not nanoseconds: who
+// waits for a step of the device's timer ends at one, and what comes next seems to begin too early.
+constexpr std::uint64_t launched_cycles = 16'000;
+constexpr std::uint64_t rowed_cycles = 8'000;
 constexpr std::size_t row = 8;
 constexpr unsigned spin_threads = 128;
 constexpr auto patience = std::chrono::seconds{30};
@@ -80,18 +82,18 @@ Bracket::Times Bracket::read() const {
           device_.microseconds(flush_ends_, start_), starved_ || late};
 }
 
-/// Runs kernels on all multiprocessors, one after another. From when to when each ran.
-std::vector<Span> Bracket::spin(std::size_t kernels, std::uint64_t nanoseconds) {
+/// Runs kernels on all multiprocessors, one after another. From when to when each ran. `spun`: room
+/// for what their blocks write. Memory that is mapped in between would make the first of them slow.
+std::vector<Span> Bracket::spin(std::size_t kernels, std::uint64_t cycles, const Range& spun) {
   const auto blocks = device_.multiprocessors();
-  std::vector<Span> spans(kernels * blocks);
-  const Range spun(device_, spans.size() * sizeof(Span));
   enqueue([&] {
     for (std::size_t i = 0; i < kernels; ++i) {
-      device_.launch("ouroboros_spin", blocks, spin_threads, 0, nanoseconds,
+      device_.launch("ouroboros_spin", blocks, spin_threads, 0, cycles,
                      spun.begin() + i * blocks * sizeof(Span));
     }
   });
   device_.wait(Clock::now() + patience);
+  std::vector<Span> spans(kernels * blocks);
   device_.driver().check(
       device_.driver().cuMemcpyDtoH(spans.data(), spun.begin(), spans.size() * sizeof(Span)),
       "cuMemcpyDtoH");
@@ -105,18 +107,20 @@ std::vector<Span> Bracket::spin(std::size_t kernels, std::uint64_t nanoseconds) 
 }
 
 std::vector<double> Bracket::launch_costs(std::size_t count) {
+  const Range spun(device_, device_.multiprocessors() * sizeof(Span));
   std::vector<double> costs;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto ran = spin(1, launched_ns).front();
+    const auto ran = spin(1, launched_cycles, spun).front();
     costs.push_back(read().work_us - static_cast<double>(ran.end_ns - ran.begin_ns) * 1e-3);
   }
   return costs;
 }
 
 std::vector<double> Bracket::kernel_gaps(std::size_t count) {
+  const Range spun(device_, row * device_.multiprocessors() * sizeof(Span));
   std::vector<double> gaps;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto ran = spin(row, rowed_ns);
+    const auto ran = spin(row, rowed_cycles, spun);
     std::uint64_t between_ns = 0;
     for (std::size_t k = 1; k < row; ++k) {
       between_ns += ran[k].begin_ns - ran[k - 1].end_ns;

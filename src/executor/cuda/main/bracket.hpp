@@ -39,7 +39,7 @@ class Bracket {
   /// Goes over to the next way of submission, if there is one.
   void escalate() noexcept;
 
-  /// What a launch adds to the time of a kernel that runs for ten microseconds on all
+  /// What a launch adds to the time of a kernel that runs for some ten microseconds on all
   /// multiprocessors, again and again: the time between the events less that from its first block's
   /// begin to its last one's end. An empty kernel's time would be too much: it ends before the
   /// device has got to the second event.
@@ -54,7 +54,8 @@ class Bracket {
 
  private:
   void prepare_cache(const std::function<void()>& work);
-  [[nodiscard]] std::vector<Span> spin(std::size_t kernels, std::uint64_t nanoseconds);
+  [[nodiscard]] std::vector<Span> spin(std::size_t kernels, std::uint64_t cycles,
+                                       const Range& spun);
 
   Device& device_;
   Cache cache_;

@@ -275,19 +275,21 @@ END:
   ret;
 }
 
-.visible .entry ouroboros_spin(.param .u64 p_nanoseconds, .param .u64 p_spans)
+.visible .entry ouroboros_spin(.param .u64 p_cycles, .param .u64 p_spans)
 {
   .reg .pred %p<3>;
   .reg .b32 %r<3>;
-  .reg .b64 %d<8>;
-  ld.param.u64 %d1, [p_nanoseconds];
+  .reg .b64 %d<10>;
+  ld.param.u64 %d1, [p_cycles];
   ld.param.u64 %d2, [p_spans];
   mov.u64 %d3, %globaltimer;
+  mov.u64 %d8, %clock64;
 SPIN:
-  mov.u64 %d4, %globaltimer;
-  sub.u64 %d5, %d4, %d3;
+  mov.u64 %d9, %clock64;
+  sub.u64 %d5, %d9, %d8;
   setp.lt.u64 %p1, %d5, %d1;
   @%p1 bra SPIN;
+  mov.u64 %d4, %globaltimer;
   mov.u32 %r1, %tid.x;
   setp.ne.u32 %p2, %r1, 0;
   @%p2 bra DONE;

@@ -13,7 +13,7 @@
 ///                       are translated quickly after that
 ///   ouroboros_stamp     every multiprocessor writes its cycle counter and the device's clock
 ///   ouroboros_gate      waits for a word of the host's, for so many nanoseconds at most
-///   ouroboros_spin      lets so many nanoseconds pass; each block writes when it began and ended
+///   ouroboros_spin      lets so many cycles pass; each block writes when it began and ended
 ///   ouroboros_step      reads the device's clock again and again: its smallest step
 namespace ouroboros::cuda {
 

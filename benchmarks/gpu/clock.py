@@ -120,6 +120,11 @@ def same_against_same(shared: Mapping[str, Any]) -> Rows:
     return of_all_problems(kinds, shared)
 
 
+def same_against_same_short(shared: Mapping[str, Any]) -> Rows:
+    """Times what takes a few microseconds against a second copy of itself: the two least sizes."""
+    return of_all_problems({ROWS[0]: "eager", ROWS[1]: "compile"}, shared)
+
+
 def same_against_same_long(shared: Mapping[str, Any]) -> Rows:
     """Times what takes milliseconds against a second copy of itself."""
     return of_all_problems({LONG_ROWS: "eager"}, shared)
@@ -160,6 +165,22 @@ def say_same(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
             "aa_p95_at_5us": percentile(around5, 0.95),
             "aa_p95_below_20us": percentile(short, 0.95),
             "aa_false_decisions": share_decided(timed),
+        }
+    }
+
+
+def say_same_short(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
+    timed = [row for row in rows if "ratio" in row]
+    chained = [row for row in timed if row["estimator"] == "slope"]
+    return {
+        "summary": {
+            "aa_short_cells": len(timed),
+            "aa_short_in_chains": len(chained),
+            "aa_short_in_chains_p95": percentile([abs(row["ratio"] - 1) for row in chained], 0.95),
+            "aa_short_below_8us_p95": percentile(
+                [abs(row["ratio"] - 1) for row in timed if row["latency_us"] < 8], 0.95
+            ),
+            "aa_short_false_decisions": share_decided(timed),
         }
     }
 
@@ -545,6 +566,7 @@ PARTS = {
     "rivals": Part(rivals, say_rivals),
     "verdicts": Part(verdicts, say_verdicts),
     "aa": Part(same_against_same, say_same),
+    "aa_short": Part(same_against_same_short, say_same_short),
     "aa_long": Part(same_against_same_long, say_same_long),
     "load": Part(background, say_background),
     "gate_load": Part(gates_under_load, say_gates),

@@ -18,6 +18,8 @@ PATH = Path(__file__).parent / "kernels" / "spin.py"
 BLOCKS = 132
 """As many as an H200 has multiprocessors: one wave, so that time is proportional to the chain."""
 ELEMENTS = 128 * BLOCKS
+PAGE_ELEMENTS = (2 << 20) // 4
+"""Of one of a GPU's pages, which is what memory is mapped in."""
 RATIOS = (1.01, 1.02, 1.05, 1.2, 2.0)
 LENGTHS_US = (20.0, 200.0)
 """How long the shorter chain of a pair takes."""
@@ -124,11 +126,12 @@ class Chains:
     def in_a_stream(self, lengths: Sequence[int], rounds: int = 60) -> list[InStream]:
         """Returns how long chains take that a stream runs one after the other.
 
-        The time of sixteen less that of four, by call, on memory that is not in the cache, behind
-        something that lasts until the host has submitted them all.
+        The time of sixteen less that of four, by call, each on pages of its own that are not in the
+        cache, behind something that lasts until the host has submitted them all.
         """
         fewer, more = 4, 16
-        xs = torch.rand(more, ELEMENTS, device="cuda")
+        xs = torch.rand(more, PAGE_ELEMENTS, device="cuda")[:, :ELEMENTS]
+        outs = torch.zeros(more, PAGE_ELEMENTS, device="cuda")[:, :ELEMENTS]
         stamps = torch.zeros(more, BLOCKS, 2, dtype=torch.int64, device="cuda")
         cold = torch.ones(64 << 20, dtype=torch.int32, device="cuda")
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -137,9 +140,9 @@ class Chains:
             cold.sum()
             torch.cuda._sleep(2_000_000)
             begin.record()
-            for x, stamp in zip(xs[:calls], stamps[:calls], strict=True):
+            for x, out, stamp in zip(xs[:calls], outs[:calls], stamps[:calls], strict=True):
                 kernel = self._module.spin_clocked if clocked else self._module.spin
-                outputs = (self._out, stamp) if clocked else (self._out,)
+                outputs = (out, stamp) if clocked else (out,)
                 kernel[(BLOCKS,)](x, *outputs, iterations, 1.0, 0.0, block=128, num_warps=4)
             end.record()
             end.synchronize()

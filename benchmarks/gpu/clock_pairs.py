@@ -52,13 +52,9 @@ class InStream(NamedTuple):
     """What the latter see pass, from the first block's begin to the last one's end."""
 
 
-def own_us(chains: Sequence[InStream]) -> list[float]:
-    """Returns how long chains run without the gap: less what clocked ones take beyond their span.
-
-    What reading the clock costs them is in neither.
-    """
-    gap_us = statistics.fmean(trimmed(one.clocked_us) - trimmed(one.span_us) for one in chains)
-    return [trimmed(one.plain_us) - gap_us for one in chains]
+def reading_us(chains: Sequence[InStream]) -> float:
+    """Returns what reading the device's clock twice adds to a chain's time."""
+    return statistics.fmean(trimmed(one.clocked_us) - trimmed(one.plain_us) for one in chains)
 
 
 def trimmed(values: Sequence[float]) -> float:

@@ -129,8 +129,10 @@ TEST_CASE("plans are compared cell by cell", "[referee]") {
   CHECK(verdict.timing.calibration->device == "Fake GPU");
   REQUIRE(verdict.timing.gpu_end.has_value());
   const auto& cell = verdict.timing.cells.at(0);
-  // Two microseconds: chains of calls, in which what a bracket has once cancels.
+  // Two microseconds: chains of calls, in which what a bracket has once cancels. The gap between
+  // two, one microsecond, is as long as what the kernel does: it stays.
   CHECK(cell.estimator == "slope");
+  CHECK(has_flag(verdict, "launch_bound"));
   CHECK(cell.submission == "gate");
   CHECK(cell.latency_us.estimate == Approx(2.0).epsilon(1e-3));
   CHECK(cell.bytes_min == 800);
@@ -163,6 +165,29 @@ TEST_CASE("the cost of a launch is subtracted from long kernels", "[referee]") {
   const auto& baseline = cell.baselines.at(0);
   CHECK(baseline.speedup_raw.estimate == Approx(2.0).epsilon(1e-3));
   CHECK(baseline.speedup.estimate == Approx((200 - 1.001) / (100 - 1.001)).epsilon(1e-4));
+}
+
+TEST_CASE("the gap between two calls is subtracted from chains of them", "[referee]") {
+  const CacheFolder folder;
+  for (const auto mode : {timing::Mode::decide, timing::Mode::report}) {
+    Options options;
+    options.mode = mode;
+    const auto verdict =
+        compared(plans("a", Manner::honest, 1, 3000), plans("b", Manner::honest, 2, 3000), options);
+    INFO(verdict.to_json(1));
+    REQUIRE(verdict.status == Status::ok);
+    CHECK_FALSE(has_flag(verdict, "launch_bound"));
+    const auto& cell = verdict.timing.cells.at(0);
+    CHECK(cell.estimator == "slope");
+    // Of a kernel of two blocks: what a launch takes before it begins.
+    CHECK(cell.handover_us == Approx(1.002).epsilon(1e-3));
+    CHECK(cell.latency_us.estimate == Approx(4 - 1.002).epsilon(1e-3));
+    const auto& baseline = cell.baselines.at(0);
+    // Between its own two launches there is such a gap as well: that is its work.
+    CHECK(baseline.latency_us.estimate == Approx(8 - 1.002).epsilon(1e-3));
+    CHECK(baseline.speedup.estimate == Approx((8 - 1.002) / (4 - 1.002)).epsilon(1e-3));
+    CHECK(baseline.speedup_raw.estimate == Approx(2.0).epsilon(1e-3));
+  }
 }
 
 TEST_CASE("one look is all that a screen takes", "[referee]") {

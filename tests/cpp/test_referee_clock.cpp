@@ -74,7 +74,8 @@ enum class Manner : std::uint32_t {
   fleeting,
   uneven,
   keep,
-  moody
+  moody,
+  startled = 14
 };
 
 /// Plans with so many launches, each of one microsecond and `grid` thousandths of one.
@@ -188,6 +189,18 @@ TEST_CASE("the gap between two calls is subtracted from chains of them", "[refer
     CHECK(baseline.speedup.estimate == Approx((8 - 1.002) / (4 - 1.002)).epsilon(1e-3));
     CHECK(baseline.speedup_raw.estimate == Approx(2.0).epsilon(1e-3));
   }
+}
+
+TEST_CASE("a chain that was held up until its slope is less than the gap does not count",
+          "[referee]") {
+  const CacheFolder folder;
+  const auto verdict =
+      compared(plans("a", Manner::startled, 1, 3000), plans("b", Manner::honest, 2, 3000));
+  INFO(verdict.to_json(1));
+  REQUIRE(verdict.status == Status::ok);
+  const auto& cell = verdict.timing.cells.at(0);
+  CHECK(cell.blocks_void_by.at("starved") == 1);
+  CHECK(cell.latency_us.estimate == Approx(4 - 1.002).epsilon(1e-3));
 }
 
 TEST_CASE("one look is all that a screen takes", "[referee]") {

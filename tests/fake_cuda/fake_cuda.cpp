@@ -100,9 +100,10 @@ struct Device {
   bool hangs = false;
   std::size_t used = 0;
   double microseconds = 0;
-  double traffic = 0;       // Of others, on the memory's bus: so much longer the next flush takes.
-  bool kept = false;        // Lines that a kernel asked the cache to keep: a flush leaves them.
-  unsigned since_spun = 0;  // Runs of `jolted` since the cost of a launch was measured.
+  double traffic = 0;  // Of others, on the memory's bus: so much longer the next flush takes.
+  bool kept = false;   // Lines that a kernel asked the cache to keep: a flush leaves them.
+  unsigned since_spun =
+      0;  // Runs of `jolted` or `startled` since the cost of a launch was measured.
   unsigned long recorded = 0;
   unsigned long finished = 0;
   unsigned long enqueued = 0;
@@ -368,6 +369,12 @@ void jolted(const Launch& launch) {
   device.traffic = ++device.since_spun < runs && device.since_spun % 5 == 0 ? 50.0 : 0.0;
 }
 
+/// Is held up once, in its second run after the cost of a launch, or of a gap, was measured.
+void startled(const Launch& launch) {
+  scale(launch);
+  device.microseconds += ++device.since_spun == 2 ? 40.0 : 0.0;
+}
+
 /// The same as `crowded`, in processes alone in which the first input that it meets is negative.
 void moody(const Launch& launch) {
   static const bool in_a_mood = launch.floats(0)[0] < 0;
@@ -443,8 +450,8 @@ void hang_out_of_step(const Launch& launch) {
 /// As the audit wants kernels that a cubin has, this one has several manners: its last parameter.
 void scale_in_a_manner(const Launch& launch) {
   constexpr void (*manners[])(const Launch&) = {
-      scale,  lazy,     straggle, trap, quick, wobble,  crowded,
-      jolted, fleeting, uneven,   keep, moody, in_step, hang_out_of_step};
+      scale,    lazy,   straggle, trap,  quick,   wobble,           crowded, jolted,
+      fleeting, uneven, keep,     moody, in_step, hang_out_of_step, startled};
   const auto manner = manners[launch.get<std::uint32_t>(20)];
   manner(launch);
   if (manner != fleeting) just_met.reset();

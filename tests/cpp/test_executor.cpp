@@ -256,6 +256,23 @@ TEST_CASE("saying 'done' early only stops the clock early") {
   CHECK(result[count - 1] != 2 * values[count - 1]);
 }
 
+TEST_CASE("an assertion that fails is a fault, and no attempt to print") {
+  struct Row {
+    const char* outside;
+    const char* body;
+  };
+  for (const auto& [outside, body] :
+       {Row{"#undef NDEBUG\n#include <cassert>\n", "assert(n < 0);"},
+        // As the standard library's headers do.
+        Row{"extern \"C\" void fail(const char*, int, const char*, const char*)"
+            " asm(\"_ZSt21__glibcxx_assert_failPKciS0_S0_\");\n",
+            "fail(\"\", 1, \"\", \"\");"}}) {
+    const auto replay = Sealed(body, outside).run(Placement::low);
+    CHECK(replay.outcome == Outcome::fault);
+    CHECK(replay.evidence == "an assertion failed");
+  }
+}
+
 TEST_CASE("trusted calls use the same hand-over, and their exceptions come through") {
   int runs = 0;
   auto session = open_trusted({[&runs] { ++runs; }, [] { throw std::runtime_error("boom"); }});

@@ -53,6 +53,8 @@ std::optional<Replay> HostSession::decide(const Notification& call) {
                    : Replay{Outcome::fault, {}, {}, "a C++ exception was not caught"};
       case Reason::abort:
         return Replay{Outcome::fault, {}, {}, "called abort()"};
+      case Reason::assertion:
+        return Replay{Outcome::fault, {}, {}, "an assertion failed"};
     }
     return Replay{Outcome::forbidden_syscall, {}, {}, "made a hand-over that does not exist"};
   }

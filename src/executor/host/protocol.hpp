@@ -31,6 +31,7 @@ enum class Reason : std::uint64_t {
   signal,     ///< Caught a signal: number, address, stack pointer, counter follow.
   exception,  ///< A C++ exception left the entry point.
   abort,      ///< abort() or std::terminate() was called.
+  assertion,  ///< An assertion failed: of <cassert>, or in a header of the standard library.
 };
 
 /// Read by the executor before each call. The executor maps it read-only.

@@ -288,6 +288,8 @@ def calibration_view(measured: Calibration) -> RenderableType:
     peak = f"{measured.peak_gbps:.0f} GB/s" if measured.peak_gbps else "unknown"
     add_row(facts, "memory, peak", peak, "", "from the bus's width and clock")
     row("A/A", measured.aa_speedup, "", "a copy against itself, 32 blocks")
+    claim = f"{measured.least_claim:.4g}"
+    add_row(facts, "least claim", claim, "", "twice A/A's distance from 1: claim no smaller ratio")
     heading = Text(f"{measured.device}, {measured.driver_version}, {measured.measured_at}")
     notes = [Text(shown(note), style="yellow") for note in measured.notes]
     return Group(heading, facts, _curve_table(measured), *notes)

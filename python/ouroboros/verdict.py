@@ -296,6 +296,15 @@ class Calibration(_Record):
     notes: tuple[str, ...]
     """What of this is wrong or missing, one sentence each."""
 
+    @property
+    def least_claim(self) -> float:
+        """The least ratio above 1 that may be claimed.
+
+        Twice as far from 1 as a copy against itself may be. The stability gate has such a bound of
+        its own, from the candidate's copies.
+        """
+        return 1 + 2 * max(abs(self.aa_speedup.low - 1), abs(self.aa_speedup.high - 1))
+
 
 class GpuState(_Record):
     """What the GPU's management library said at one moment."""

@@ -13,7 +13,7 @@ import pytest
 import typer
 from ouroboros import render
 from ouroboros.cli_clock import parse_cell
-from ouroboros.verdict import Calibration
+from ouroboros.verdict import Calibration, Interval
 from rich.console import Console
 
 KERNEL = Path(__file__).parents[1] / "gpu" / "kernels" / "softmax__warp.cu"
@@ -114,9 +114,20 @@ def test_a_calibration_is_shown_with_every_figure() -> None:
     out = io.StringIO()
     Console(file=out, width=120).print(render.calibration_view(calibration()))
     text = out.getvalue()
-    for figure in ("32 ns", "launch, stream", "100 MiB", "1 : 1", "4 MiB", "unknown"):
+    for figure in ("32 ns", "launch, stream", "gap, gate", "100 MiB", "1 : 1", "4 MiB", "unknown"):
         assert figure in text
     assert "[bold]peak[/bold]" in text  # Notes are no markup.
+
+
+def test_the_least_claim_is_twice_as_far_from_one_as_a_copy_is_from_itself() -> None:
+    same = {"estimate": 1.0, "low": 0.9985, "high": 1.001}
+    measured = calibration().model_copy(
+        update={"aa_speedup": Interval.model_validate(same)},
+    )
+    assert measured.least_claim == pytest.approx(1.003)
+    out = io.StringIO()
+    Console(file=out, width=120).print(render.calibration_view(measured))
+    assert "1.003" in out.getvalue()
 
 
 @pytest.mark.skipif(not RESULT.exists(), reason="no result of this benchmark is committed")

@@ -80,6 +80,7 @@ def later_keys() -> list[tuple[str, str]]:
         "baselines": baseline,
         "gate": "runs_void process_speedups copy_speedups",
         "provenance": "compared_with",
+        "calibration": "gap_us",
         "gpu_start": "other_busy_percent",
         "gpu_end": "other_busy_percent",
     }
@@ -95,6 +96,7 @@ def test_a_record_without_the_later_keys_loads_and_says_not_measured() -> None:
         "baselines": cell["baselines"],
         "gate": [record["gate"]],
         "provenance": [record["provenance"]],
+        "calibration": [record["timing"]["calibration"]],
     }
     containers |= {state: [record["timing"][state]] for state in ("gpu_start", "gpu_end")}
     for name, key in later_keys():
@@ -110,8 +112,11 @@ def test_a_record_without_the_later_keys_loads_and_says_not_measured() -> None:
     assert timing.cells[0].baselines[0].speedup_raw.estimate == 0
 
 
-def test_a_state_without_the_later_key_loads() -> None:
+def test_a_state_or_a_calibration_without_the_later_key_loads() -> None:
     record = sample()
+    del record["timing"]["calibration"]["gap_us"]
+    measured = Verdict.from_json(json.dumps(record)).timing.calibration
+    assert measured is not None and measured.gap_us == {}
     state = Verdict.from_json(json.dumps(record)).timing.gpu_end
     assert state is not None and state.other_busy_percent == 40
     del record["timing"]["gpu_end"]["other_busy_percent"]
@@ -127,6 +132,7 @@ def test_the_sample_has_every_key_with_a_value() -> None:
         "baselines": timing["cells"][0]["baselines"][0],
         "gate": sample()["gate"],
         "provenance": sample()["provenance"],
+        "calibration": timing["calibration"],
         "gpu_start": timing["gpu_start"],
         "gpu_end": timing["gpu_end"],
     }

@@ -7,6 +7,7 @@
 #include "catch.hpp"
 #include "ouroboros/error.hpp"
 #include "ouroboros/trace.hpp"
+#include "trace_simulation.hpp"
 
 namespace timing = ouroboros::timing;
 using ouroboros_test::Approx;
@@ -465,6 +466,34 @@ TEST_CASE("carry-over that all arms have, memory and drift leave the contrast al
   const timing::CarryOver small = timing::carry_over(alternating(64, effects), 0, 1, 0.0);
   CHECK(small.difference.low > 0.0);
   CHECK_FALSE(small.fired);
+}
+
+TEST_CASE("what guards measure of one arm against another has the other sign the other way",
+          "[timing][trace]") {
+  ouroboros_test::TraceTruth truth;
+  truth.arms = 3;
+  truth.log_time = {0.0, 0.05, 0.02};
+  truth.memory = {-0.02, 0.01};
+  truth.kappa = {0.01, 0.0};
+  truth.clock = {0.0, 0.01};
+  const auto blocks = ouroboros_test::TraceMachine(truth, 11).blocks(96);
+  const auto mirrored = [](const timing::Interval& one, const timing::Interval& other) {
+    REQUIRE(std::isfinite(one.low));
+    CHECK(one.estimate == near(-other.estimate));
+    CHECK(one.low == near(-other.high));
+    CHECK(one.high == near(-other.low));
+  };
+  mirrored(timing::memory_test(blocks, 0, 1, 2.0).paired,
+           timing::memory_test(blocks, 1, 0, 2.0).paired);
+  mirrored(timing::memory_test(blocks, 0, 1, 2.0).apart,
+           timing::memory_test(blocks, 1, 0, 2.0).apart);
+  mirrored(timing::carry_over(blocks, 0, 1, 2.0).difference,
+           timing::carry_over(blocks, 1, 0, 2.0).difference);
+  mirrored(timing::cycle_check(blocks, 0, 1).difference,
+           timing::cycle_check(blocks, 1, 0).difference);
+  const timing::Interval offset{2.0, 1.5, 2.5};
+  mirrored(timing::launch_free(blocks, 0, 1, offset, 0.1, 0.05),
+           timing::launch_free(blocks, 1, 0, offset, 0.1, 0.05));
 }
 
 TEST_CASE("guards of three arms use the blocks where neither is in the middle", "[timing][trace]") {

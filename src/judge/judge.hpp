@@ -192,7 +192,8 @@ enum class Arithmetic : std::uint8_t { host, gpu };
 OUROBOROS_API void draw_inputs(const Problem& problem, const CaseSpec& spec, const Tensors& into);
 
 /// Null candidates (zeros, ones, mean, first input, a previous case's output) must all be refused
-/// by `cases`, and the output must move when any input moves. One sentence when that does not hold.
+/// by `cases`, the output must move when any input moves, and an oracle of the problem's own must
+/// compute what the reference does. One sentence when that does not hold.
 [[nodiscard]] OUROBOROS_API std::optional<std::string> validate(const Problem& problem,
                                                                 const std::vector<Case>& cases);
 

@@ -42,6 +42,36 @@ TEST_CASE("a problem that a null candidate solves is named as such", "[judge]") 
              ContainsSubstring("previous case's output"));
 }
 
+TEST_CASE("an oracle that computes something else is a fault of the problem", "[judge]") {
+  auto problem = ouroboros_test::softmax_problem();
+  const auto with = [&](const std::function<at::Tensor(const at::Tensor&)>& oracle) {
+    problem.oracle = [oracle](const Tensors& in) { return Tensors{oracle(in[0])}; };
+    return fault_of(problem);
+  };
+  const auto softmax = [](const at::Tensor& x) { return at::softmax(x, -1); };
+  CHECK(with(softmax).empty());
+  for (const auto& wrong : std::vector<std::function<at::Tensor(const at::Tensor&)>>{
+           [](const at::Tensor& x) { return at::softmax(x, 0); },
+           [&](const at::Tensor& x) { return 2 * softmax(x); },
+           [&](const at::Tensor& x) { return softmax(x).log(); },
+           [](const at::Tensor& x) { return at::zeros_like(x); }}) {
+    const auto fault = with(wrong);
+    CHECK_THAT(fault, ContainsSubstring("has an oracle that does not compute what its reference"));
+    CHECK_THAT(fault, ContainsSubstring("output 'out'"));
+  }
+}
+
+TEST_CASE("an oracle may be finer than its reference", "[judge]") {
+  // Some numbers of four bits, and some integers off by one.
+  auto coarse = problem_of([](const Tensors& in) { return Tensors{(4 * in[0]).round() / 4}; });
+  coarse.oracle = [](const Tensors& in) { return Tensors{in[0].clone()}; };
+  CHECK(fault_of(coarse).find("oracle") == std::string::npos);
+  auto counted =
+      problem_of([](const Tensors& in) { return Tensors{(8 * in[0]).floor().to(at::kLong)}; });
+  counted.oracle = [](const Tensors& in) { return Tensors{(8 * in[0]).ceil().to(at::kLong)}; };
+  CHECK(fault_of(counted).find("oracle") == std::string::npos);
+}
+
 TEST_CASE("an output of one number is sound", "[judge]") {
   CHECK(fault_of(problem_of([](const Tensors& in) { return Tensors{in[0].sum()}; })).empty());
 }

@@ -8,6 +8,7 @@
 #include "judge/base/random.hpp"
 #include "judge/base/serial.hpp"
 #include "judge/base/tensors.hpp"
+#include "judge/cases/agreement.hpp"
 #include "judge/judge.hpp"
 #include "judge/runs/run.hpp"
 #include "judge/values/families.hpp"
@@ -111,6 +112,9 @@ std::optional<std::string> validate(const Problem& problem, const std::vector<Ca
   }
   const auto prefix = "the problem '" + problem.name + "' ";
   if (judged.empty()) return prefix + "has no case with an element to judge";
+  if (problem.oracle) {
+    if (auto apart = disagreement(problem, judged)) return apart;
+  }
 
   for (const auto& candidate : null_candidates()) {
     const bool meant = std::any_of(judged.begin(), judged.end(), [&](const Case* one) {

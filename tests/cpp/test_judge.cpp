@@ -62,7 +62,7 @@ TEST_CASE("an oracle that computes something else is a fault of the problem", "[
 }
 
 TEST_CASE("an oracle may be finer than its reference", "[judge]") {
-  // Some numbers of four bits, and some integers off by one.
+  // Numbers to the quarter, and integers that are one off.
   auto coarse = problem_of([](const Tensors& in) { return Tensors{(4 * in[0]).round() / 4}; });
   coarse.oracle = [](const Tensors& in) { return Tensors{in[0].clone()}; };
   CHECK(fault_of(coarse).find("oracle") == std::string::npos);

@@ -100,10 +100,9 @@ struct Device {
   bool hangs = false;
   std::size_t used = 0;
   double microseconds = 0;
-  double traffic = 0;  // Of others, on the memory's bus: so much longer the next flush takes.
-  bool kept = false;   // Lines that a kernel asked the cache to keep: a flush leaves them.
-  unsigned since_spun =
-      0;  // Runs of `jolted` or `startled` since the cost of a launch was measured.
+  double traffic = 0;       // Of others, on the memory's bus: so much longer the next flush takes.
+  bool kept = false;        // Lines that a kernel asked the cache to keep: a flush leaves them.
+  unsigned since_spun = 0;  // Runs of `jolted`, `startled` since a launch's cost was measured.
   unsigned long recorded = 0;
   unsigned long finished = 0;
   unsigned long enqueued = 0;

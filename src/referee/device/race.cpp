@@ -42,9 +42,6 @@ constexpr std::size_t most_sets_on_host = 4;
 
 constexpr std::size_t launch_samples = 16;
 constexpr std::size_t gap_samples = 16;
-
-/// Until launches are submitted in a way that hides them: there are two to go over to.
-constexpr int most_escalations = 2;
 constexpr std::size_t warm_up_blocks = 4;
 constexpr double warm_up_ms = 2.0;  ///< And at least so long on the device.
 
@@ -351,7 +348,8 @@ class DeviceRace final : public Race {
     for (std::size_t i = 0; i < code_copies() && !failure(); ++i) {
       blocks = run_some(1);
     }
-    for (int i = 0; i < most_escalations && !failure() && starved(blocks.back()); ++i) {
+    // Then launches go over to the last way of submission there is.
+    if (!failure() && starved(blocks.back())) {
       blocks = run_some(1);
     }
     if (failure()) {

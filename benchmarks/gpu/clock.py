@@ -38,7 +38,6 @@ from clock_pairs import (
     Chains,
     copy,
     deviations,
-    reading_us,
     rounded,
     trimmed,
 )
@@ -208,16 +207,14 @@ def pairs_of(chains: Chains) -> list[dict[str, Any]]:
     """Returns pairs of chains: their lengths, and the true ratio of the times that they run.
 
     Lengths alone are not it: before its chain every kernel loads from memory, for about a
-    microsecond. So kernels' own view of the device's clock says how long they run, less what
-    reading it costs. It is a straight line over their lengths: the truth comes from that line,
-    which has less noise than two points.
+    microsecond. So kernels' own view of the device's clock says how long they run. It is a straight
+    line over their lengths: the truth comes from that line, which has less noise than two points.
     """
     pairs = []
     for length_us in LENGTHS_US:
         short = chains.iterations(length_us)
         lengths = [short, *(rounded(short * ratio) for ratio in RATIOS)]
-        reading = reading_us(chains.in_a_stream(lengths))
-        spans = [span - reading for span in chains.spans_us(lengths)]
+        spans = chains.spans_us(lengths)
         each_us, fixed_us = statistics.linear_regression(lengths, spans)
         for ratio, long in zip(RATIOS, lengths[1:], strict=True):
             pairs.append(
@@ -227,7 +224,6 @@ def pairs_of(chains: Chains) -> list[dict[str, Any]]:
                     "b": long,
                     "a_us": spans[0],
                     "b_us": spans[lengths.index(long)],
-                    "reading_us": reading,
                     "fixed_us": fixed_us,
                     "iterations_ratio": long / short,
                     "truth": (fixed_us + each_us * long) / (fixed_us + each_us * short),
@@ -248,9 +244,8 @@ def short_pairs_of(chains: Chains) -> list[dict[str, Any]]:
         short = chains.iterations(length_us)
         lengths = [short, *(rounded(short * ratio) for ratio in SHORT_RATIOS)]
         stream = chains.in_a_stream(lengths)
-        reading = reading_us(stream)
-        alone = [span - reading for span in chains.spans_us(lengths)]
-        rowed = [trimmed(one.span_us) - reading for one in stream]
+        alone = chains.spans_us(lengths)
+        rowed = [trimmed(one.span_us) for one in stream]
         for number, ratio in enumerate(SHORT_RATIOS, start=1):
             pairs.append(
                 {
@@ -259,9 +254,8 @@ def short_pairs_of(chains: Chains) -> list[dict[str, Any]]:
                     "b": lengths[number],
                     "a_us": alone[0],
                     "b_us": alone[number],
-                    "a_stream_us": trimmed(stream[0].plain_us),
-                    "b_stream_us": trimmed(stream[number].plain_us),
-                    "reading_us": reading,
+                    "a_stream_us": trimmed(stream[0].call_us),
+                    "b_stream_us": trimmed(stream[number].call_us),
                     "truth": {
                         "bracket": alone[number] / alone[0],
                         "slope": rowed[number] / rowed[0],

@@ -44,17 +44,10 @@ def rounded(iterations: float) -> int:
 class InStream(NamedTuple):
     """Times by call of a chain in a stream of such, each as often as it was measured."""
 
-    plain_us: list[float]
+    call_us: list[float]
     """The gap to the next one included."""
-    clocked_us: list[float]
-    """The same of a chain that reads the device's clock when it begins and ends."""
     span_us: list[float]
-    """What the latter see pass, from the first block's begin to the last one's end."""
-
-
-def reading_us(chains: Sequence[InStream]) -> float:
-    """Returns what reading the device's clock twice adds to a chain's time."""
-    return statistics.fmean(trimmed(one.clocked_us) - trimmed(one.plain_us) for one in chains)
+    """What the chain itself sees pass, from its first block's begin to its last one's end."""
 
 
 def trimmed(values: Sequence[float]) -> float:
@@ -73,6 +66,7 @@ class Chains:
         spec.loader.exec_module(self._module)
         self._x = torch.rand(ELEMENTS, device="cuda")
         self._out = torch.empty_like(self._x)
+        self._spans = torch.zeros(BLOCKS, 2, dtype=torch.int64, device="cuda")
         self._tracer = make_tracer(ouroboros.Limits())
         self._target = cuda_devices()[0][0]["target"]
 
@@ -81,7 +75,7 @@ class Chains:
 
         def launch() -> None:
             self._module.spin[(BLOCKS,)](
-                self._x, self._out, iterations, 1.0, 0.0, block=128, num_warps=4
+                self._x, self._out, self._spans, iterations, 1.0, 0.0, block=128, num_warps=4
             )
 
         return launch
@@ -106,17 +100,15 @@ class Chains:
         From the first block's begin to the last one's end, on a cold cache, without the launch. The
         lengths take turns, so that a clock that rises or falls does so for all of them.
         """
-        stamps = torch.zeros(BLOCKS, 2, dtype=torch.int64, device="cuda")
         cold = torch.ones(64 << 20, dtype=torch.int32, device="cuda")
+        launches = [self.call(iterations) for iterations in lengths]
         found: list[list[float]] = [[] for _ in lengths]
         for _ in range(rounds):
-            for number, iterations in enumerate(lengths):
+            for launch, spans in zip(launches, found, strict=True):
                 cold.sum()
-                self._module.spin_clocked[(BLOCKS,)](
-                    self._x, self._out, stamps, iterations, 1.0, 0.0, block=128, num_warps=4
-                )
-                span = stamps[:, 1].max() - stamps[:, 0].min()
-                found[number].append(span.item() * 1e-3)
+                launch()
+                span = self._spans[:, 1].max() - self._spans[:, 0].min()
+                spans.append(span.item() * 1e-3)
         return [trimmed(spans) for spans in found]
 
     def in_a_stream(self, lengths: Sequence[int], rounds: int = 60) -> list[InStream]:
@@ -132,25 +124,23 @@ class Chains:
         cold = torch.ones(64 << 20, dtype=torch.int32, device="cuda")
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
 
-        def took_us(iterations: int, calls: int, clocked: bool) -> float:
+        def took_us(iterations: int, calls: int) -> float:
             cold.sum()
             torch.cuda._sleep(2_000_000)
             begin.record()
             for x, out, stamp in zip(xs[:calls], outs[:calls], stamps[:calls], strict=True):
-                kernel = self._module.spin_clocked if clocked else self._module.spin
-                outputs = (out, stamp) if clocked else (out,)
-                kernel[(BLOCKS,)](x, *outputs, iterations, 1.0, 0.0, block=128, num_warps=4)
+                self._module.spin[(BLOCKS,)](
+                    x, out, stamp, iterations, 1.0, 0.0, block=128, num_warps=4
+                )
             end.record()
             end.synchronize()
             return begin.elapsed_time(end) * 1e3
 
-        found = [InStream([], [], []) for _ in lengths]
+        found = [InStream([], []) for _ in lengths]
         for _ in range(rounds):
             for iterations, times in zip(lengths, found, strict=True):
-                for clocked, slopes in ((False, times.plain_us), (True, times.clocked_us)):
-                    short = took_us(iterations, fewer, clocked)
-                    long = took_us(iterations, more, clocked)
-                    slopes.append((long - short) / (more - fewer))
+                short = took_us(iterations, fewer)
+                times.call_us.append((took_us(iterations, more) - short) / (more - fewer))
                 span = stamps[fewer:, :, 1].amax(1) - stamps[fewer:, :, 0].amin(1)
                 times.span_us.append(span.double().mean().item() * 1e-3)
         return found

@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -201,8 +202,10 @@ void spin(const Launch& launch) {
   const auto begin = static_cast<std::uint64_t>(device.microseconds * 1e3);
   const auto blocks = launch.configuration->grid[0];
   auto* spans = launch.get<Span*>(8);
+  auto* words = launch.get<std::uint32_t*>(16);
   const auto last = begin + launch.get<std::uint64_t>(0);
   for (unsigned i = 0; i < blocks; ++i) spans[i] = {begin + i, last - (blocks - 1 - i)};
+  std::iota(words, words + blocks * launch.configuration->block[0], 0U);
   device.microseconds += static_cast<double>(launch.get<std::uint64_t>(0)) * 1e-3;
   device.since_spun = 0;
 }

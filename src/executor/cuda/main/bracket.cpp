@@ -82,20 +82,27 @@ Bracket::Times Bracket::read() const {
           device_.microseconds(flush_ends_, start_), starved_ || late};
 }
 
-/// Runs kernels on all multiprocessors, one after another. From when to when each ran. `spun`: room
-/// for what their blocks write. Memory that is mapped in between would make the first of them slow.
-std::vector<Span> Bracket::spin(std::size_t kernels, std::uint64_t cycles, const Range& spun) {
+/// Room for what so many kernels write when they run one after another.
+Range Bracket::room_to_spin(std::size_t kernels) const {
+  const std::size_t blocks = device_.multiprocessors();
+  return {device_, kernels * blocks * sizeof(Span) + blocks * spin_threads * sizeof(std::uint32_t)};
+}
+
+/// Runs kernels on all multiprocessors, one after another. From when to when each ran. `room`: see
+/// above. Memory that is mapped in between would make the first of them slow.
+std::vector<Span> Bracket::spin(std::size_t kernels, std::uint64_t cycles, const Range& room) {
   const auto blocks = device_.multiprocessors();
+  const auto words = room.begin() + kernels * blocks * sizeof(Span);
   enqueue([&] {
     for (std::size_t i = 0; i < kernels; ++i) {
       device_.launch("ouroboros_spin", blocks, spin_threads, 0, cycles,
-                     spun.begin() + i * blocks * sizeof(Span));
+                     room.begin() + i * blocks * sizeof(Span), words);
     }
   });
   device_.wait(Clock::now() + patience);
   std::vector<Span> spans(kernels * blocks);
   device_.driver().check(
-      device_.driver().cuMemcpyDtoH(spans.data(), spun.begin(), spans.size() * sizeof(Span)),
+      device_.driver().cuMemcpyDtoH(spans.data(), room.begin(), spans.size() * sizeof(Span)),
       "cuMemcpyDtoH");
   std::vector<Span> result;
   for (std::size_t i = 0; i < kernels; ++i) {
@@ -107,20 +114,20 @@ std::vector<Span> Bracket::spin(std::size_t kernels, std::uint64_t cycles, const
 }
 
 std::vector<double> Bracket::launch_costs(std::size_t count) {
-  const Range spun(device_, device_.multiprocessors() * sizeof(Span));
+  const Range room = room_to_spin(1);
   std::vector<double> costs;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto ran = spin(1, launched_cycles, spun).front();
+    const auto ran = spin(1, launched_cycles, room).front();
     costs.push_back(read().work_us - static_cast<double>(ran.end_ns - ran.begin_ns) * 1e-3);
   }
   return costs;
 }
 
 std::vector<double> Bracket::kernel_gaps(std::size_t count) {
-  const Range spun(device_, row * device_.multiprocessors() * sizeof(Span));
+  const Range room = room_to_spin(row);
   std::vector<double> gaps;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto ran = spin(row, rowed_cycles, spun);
+    const auto ran = spin(row, rowed_cycles, room);
     std::uint64_t between_ns = 0;
     for (std::size_t k = 1; k < row; ++k) {
       between_ns += ran[k].begin_ns - ran[k - 1].end_ns;

@@ -41,8 +41,8 @@ class Bracket {
 
   /// What a launch adds to the time of a kernel that runs for some ten microseconds on all
   /// multiprocessors, again and again: the time between the events less that from its first block's
-  /// begin to its last one's end. An empty kernel's time would be too much: it ends before the
-  /// device has got to the second event.
+  /// begin to its last one's end. Its threads write their results last, as those of most kernels
+  /// do: for these to arrive is part of it, which an empty kernel's time has not.
   [[nodiscard]] std::vector<double> launch_costs(std::size_t count);
 
   /// How long the device takes from the end of one such kernel to the begin of the next, in
@@ -54,8 +54,9 @@ class Bracket {
 
  private:
   void prepare_cache(const std::function<void()>& work);
+  [[nodiscard]] Range room_to_spin(std::size_t kernels) const;
   [[nodiscard]] std::vector<Span> spin(std::size_t kernels, std::uint64_t cycles,
-                                       const Range& spun);
+                                       const Range& room);
 
   Device& device_;
   Cache cache_;

@@ -275,25 +275,32 @@ END:
   ret;
 }
 
-.visible .entry ouroboros_spin(.param .u64 p_cycles, .param .u64 p_spans)
+.visible .entry ouroboros_spin(.param .u64 p_cycles, .param .u64 p_spans,
+                               .param .u64 p_words)
 {
   .reg .pred %p<3>;
-  .reg .b32 %r<3>;
-  .reg .b64 %d<10>;
+  .reg .b32 %r<5>;
+  .reg .b64 %d<13>;
+  mov.u64 %d3, %globaltimer;
   ld.param.u64 %d1, [p_cycles];
   ld.param.u64 %d2, [p_spans];
-  mov.u64 %d3, %globaltimer;
+  ld.param.u64 %d10, [p_words];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mad.lo.u32 %r4, %r2, %r3, %r1;
+  mul.wide.u32 %d11, %r4, 4;
+  add.u64 %d12, %d10, %d11;
   mov.u64 %d8, %clock64;
 SPIN:
   mov.u64 %d9, %clock64;
   sub.u64 %d5, %d9, %d8;
   setp.lt.u64 %p1, %d5, %d1;
   @%p1 bra SPIN;
+  st.global.u32 [%d12], %r4;
   mov.u64 %d4, %globaltimer;
-  mov.u32 %r1, %tid.x;
   setp.ne.u32 %p2, %r1, 0;
   @%p2 bra DONE;
-  mov.u32 %r2, %ctaid.x;
   mul.wide.u32 %d6, %r2, 16;
   add.u64 %d7, %d2, %d6;
   st.global.v2.u64 [%d7], {%d3, %d4};

@@ -13,7 +13,8 @@
 ///                       are translated quickly after that
 ///   ouroboros_stamp     every multiprocessor writes its cycle counter and the device's clock
 ///   ouroboros_gate      waits for a word of the host's, for so many nanoseconds at most
-///   ouroboros_spin      lets so many cycles pass; each block writes when it began and ended
+///   ouroboros_spin      lets so many cycles pass; then each thread writes a word, as kernels write
+///                       their results, and each block when it began and ended
 ///   ouroboros_step      reads the device's clock again and again: its smallest step
 namespace ouroboros::cuda {
 
@@ -32,7 +33,7 @@ struct ClockStamp {
   unsigned long long nanoseconds = 0;
 };
 
-/// What a block of `ouroboros_spin` writes, at its number.
+/// What a block of `ouroboros_spin` writes of itself, at its number.
 struct Span {
   unsigned long long begin_ns = 0;
   unsigned long long end_ns = 0;

@@ -20,6 +20,8 @@ BLOCKS = 132
 ELEMENTS = 128 * BLOCKS
 PAGE_ELEMENTS = (2 << 20) // 4
 """Of one of a GPU's pages, which is what memory is mapped in."""
+PAGES = 16
+"""So many of them are used in turn: some are slower than others."""
 RATIOS = (1.01, 1.02, 1.05, 1.2, 2.0)
 LENGTHS_US = (20.0, 200.0)
 """How long the shorter chain of a pair takes."""
@@ -64,21 +66,35 @@ class Chains:
         assert spec is not None and spec.loader is not None
         self._module: Any = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(self._module)
-        self._x = torch.rand(ELEMENTS, device="cuda")
-        self._out = torch.empty_like(self._x)
-        self._spans = torch.zeros(BLOCKS, 2, dtype=torch.int64, device="cuda")
+        self._xs = torch.rand(PAGES, PAGE_ELEMENTS, device="cuda")[:, :ELEMENTS]
+        self._outs = torch.zeros(PAGES, PAGE_ELEMENTS, device="cuda")[:, :ELEMENTS]
+        self._spans = torch.zeros(PAGES, BLOCKS, 2, dtype=torch.int64, device="cuda")
+        self._cold = torch.ones(64 << 20, dtype=torch.int32, device="cuda")
         self._tracer = make_tracer(ouroboros.Limits())
         self._target = cuda_devices()[0][0]["target"]
 
     def call(self, iterations: int) -> Callable[[], None]:
         """Returns a callable that launches a chain, as a benchmark in Python would time it."""
 
-        def launch() -> None:
-            self._module.spin[(BLOCKS,)](
-                self._x, self._out, self._spans, iterations, 1.0, 0.0, block=128, num_warps=4
-            )
+        return lambda: self._launch(iterations, 0)
 
-        return launch
+    def _launch(self, iterations: int, page: int) -> None:
+        self._module.spin[(BLOCKS,)](
+            self._xs[page],
+            self._outs[page],
+            self._spans[page],
+            iterations,
+            1.0,
+            0.0,
+            block=128,
+            num_warps=4,
+        )
+
+    def _ran_us(self, pages: slice) -> float:
+        """Returns how long the last chains on these pages ran: by call."""
+        spans = self._spans[pages]
+        ran = spans[:, :, 1].amax(1) - spans[:, :, 0].amin(1)
+        return ran.double().mean().item() * 1e-3
 
     def plan(self, iterations: int, name: str) -> Baseline:
         """Returns a chain as a launch plan, traced without the GPU."""
@@ -98,17 +114,16 @@ class Chains:
         """Returns how long chains run, by what their blocks see pass on the device's clock.
 
         From the first block's begin to the last one's end, on a cold cache, without the launch. The
-        lengths take turns, so that a clock that rises or falls does so for all of them.
+        lengths take turns, so that a clock that rises or falls does so for all of them, and so do
+        pages, some of which are slower than others.
         """
-        cold = torch.ones(64 << 20, dtype=torch.int32, device="cuda")
-        launches = [self.call(iterations) for iterations in lengths]
         found: list[list[float]] = [[] for _ in lengths]
-        for _ in range(rounds):
-            for launch, spans in zip(launches, found, strict=True):
-                cold.sum()
-                launch()
-                span = self._spans[:, 1].max() - self._spans[:, 0].min()
-                spans.append(span.item() * 1e-3)
+        for number in range(rounds):
+            for iterations, spans in zip(lengths, found, strict=True):
+                self._cold.sum()
+                page = number % PAGES
+                self._launch(iterations, page)
+                spans.append(self._ran_us(slice(page, page + 1)))
         return [trimmed(spans) for spans in found]
 
     def in_a_stream(self, lengths: Sequence[int], rounds: int = 60) -> list[InStream]:
@@ -117,32 +132,25 @@ class Chains:
         The time of sixteen less that of four, by call, each on pages of its own that are not in the
         cache, behind something that lasts until the host has submitted them all.
         """
-        fewer, more = 4, 16
-        xs = torch.rand(more, PAGE_ELEMENTS, device="cuda")[:, :ELEMENTS]
-        outs = torch.zeros(more, PAGE_ELEMENTS, device="cuda")[:, :ELEMENTS]
-        stamps = torch.zeros(more, BLOCKS, 2, dtype=torch.int64, device="cuda")
-        cold = torch.ones(64 << 20, dtype=torch.int32, device="cuda")
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
 
         def took_us(iterations: int, calls: int) -> float:
-            cold.sum()
+            self._cold.sum()
             torch.cuda._sleep(2_000_000)
             begin.record()
-            for x, out, stamp in zip(xs[:calls], outs[:calls], stamps[:calls], strict=True):
-                self._module.spin[(BLOCKS,)](
-                    x, out, stamp, iterations, 1.0, 0.0, block=128, num_warps=4
-                )
+            for page in range(calls):
+                self._launch(iterations, page)
             end.record()
             end.synchronize()
             return begin.elapsed_time(end) * 1e3
 
+        fewer, more = 4, PAGES
         found = [InStream([], []) for _ in lengths]
         for _ in range(rounds):
             for iterations, times in zip(lengths, found, strict=True):
                 short = took_us(iterations, fewer)
                 times.call_us.append((took_us(iterations, more) - short) / (more - fewer))
-                span = stamps[fewer:, :, 1].amax(1) - stamps[fewer:, :, 0].amin(1)
-                times.span_us.append(span.double().mean().item() * 1e-3)
+                times.span_us.append(self._ran_us(slice(fewer, more)))
         return found
 
     def iterations(self, microseconds: float) -> int:

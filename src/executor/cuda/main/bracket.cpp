@@ -1,7 +1,6 @@
 #include "executor/cuda/main/bracket.hpp"
 
 #include <algorithm>
-#include <span>
 
 namespace ouroboros::cuda {
 namespace {
@@ -82,52 +81,57 @@ Bracket::Times Bracket::read() const {
           device_.microseconds(flush_ends_, start_), starved_ || late};
 }
 
-/// Room for what so many kernels write when they run one after another.
-Range Bracket::room_to_spin(std::size_t kernels) const {
-  const std::size_t blocks = device_.multiprocessors();
-  return {device_, kernels * blocks * sizeof(Span) + blocks * spin_threads * sizeof(std::uint32_t)};
+/// For kernels that spin: a place for what each writes. On pages of their own, as a chain's calls
+/// are, and more than one, as some make a kernel end 0.4 us later than others. All are mapped
+/// before the first kernel, which would be slow right after it.
+std::vector<std::unique_ptr<Range>> Bracket::pages_to_spin_on() const {
+  const std::size_t bytes =
+      device_.multiprocessors() * (sizeof(Span) + spin_threads * sizeof(std::uint32_t));
+  std::vector<std::unique_ptr<Range>> pages;
+  for (std::size_t i = 0; i < row; ++i) {
+    pages.push_back(std::make_unique<Range>(device_, bytes));
+  }
+  return pages;
 }
 
-/// Runs kernels on all multiprocessors, one after another. From when to when each ran. `room`: see
-/// above. Memory that is mapped in between would make the first of them slow.
-std::vector<Span> Bracket::spin(std::size_t kernels, std::uint64_t cycles, const Range& room) {
+/// Runs a kernel on all multiprocessors for each of these. From when to when each ran.
+std::vector<Span> Bracket::spin(std::span<const std::unique_ptr<Range>> pages,
+                                std::uint64_t cycles) {
   const auto blocks = device_.multiprocessors();
-  const auto words = room.begin() + kernels * blocks * sizeof(Span);
+  std::vector<Span> spans(blocks);
+  const auto bytes = spans.size() * sizeof(Span);
   enqueue([&] {
-    for (std::size_t i = 0; i < kernels; ++i) {
-      device_.launch("ouroboros_spin", blocks, spin_threads, 0, cycles,
-                     room.begin() + i * blocks * sizeof(Span), words);
+    for (const auto& page : pages) {
+      device_.launch("ouroboros_spin", blocks, spin_threads, 0, cycles, page->begin(),
+                     page->begin() + bytes);
     }
   });
   device_.wait(Clock::now() + patience);
-  std::vector<Span> spans(kernels * blocks);
-  device_.driver().check(
-      device_.driver().cuMemcpyDtoH(spans.data(), room.begin(), spans.size() * sizeof(Span)),
-      "cuMemcpyDtoH");
   std::vector<Span> result;
-  for (std::size_t i = 0; i < kernels; ++i) {
-    const auto own = std::span(spans).subspan(i * blocks, blocks);
-    result.push_back({std::ranges::min(own, {}, &Span::begin_ns).begin_ns,
-                      std::ranges::max(own, {}, &Span::end_ns).end_ns});
+  for (const auto& page : pages) {
+    device_.driver().check(device_.driver().cuMemcpyDtoH(spans.data(), page->begin(), bytes),
+                           "cuMemcpyDtoH");
+    result.push_back({std::ranges::min(spans, {}, &Span::begin_ns).begin_ns,
+                      std::ranges::max(spans, {}, &Span::end_ns).end_ns});
   }
   return result;
 }
 
 std::vector<double> Bracket::launch_costs(std::size_t count) {
-  const Range room = room_to_spin(1);
+  const auto pages = pages_to_spin_on();
   std::vector<double> costs;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto ran = spin(1, launched_cycles, room).front();
+    const auto ran = spin(std::span(pages).subspan(i % row, 1), launched_cycles).front();
     costs.push_back(read().work_us - static_cast<double>(ran.end_ns - ran.begin_ns) * 1e-3);
   }
   return costs;
 }
 
 std::vector<double> Bracket::kernel_gaps(std::size_t count) {
-  const Range room = room_to_spin(row);
+  const auto pages = pages_to_spin_on();
   std::vector<double> gaps;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto ran = spin(row, rowed_cycles, room);
+    const auto ran = spin(pages, rowed_cycles);
     std::uint64_t between_ns = 0;
     for (std::size_t k = 1; k < row; ++k) {
       between_ns += ran[k].begin_ns - ran[k - 1].end_ns;

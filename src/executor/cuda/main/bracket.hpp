@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "executor/cuda/main/flush.hpp"
@@ -54,9 +55,9 @@ class Bracket {
 
  private:
   void prepare_cache(const std::function<void()>& work);
-  [[nodiscard]] Range room_to_spin(std::size_t kernels) const;
-  [[nodiscard]] std::vector<Span> spin(std::size_t kernels, std::uint64_t cycles,
-                                       const Range& room);
+  [[nodiscard]] std::vector<std::unique_ptr<Range>> pages_to_spin_on() const;
+  [[nodiscard]] std::vector<Span> spin(std::span<const std::unique_ptr<Range>> pages,
+                                       std::uint64_t cycles);
 
   Device& device_;
   Cache cache_;

@@ -1,6 +1,7 @@
 #include "executor/cuda/main/bracket.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace ouroboros::cuda {
 namespace {
@@ -81,57 +82,61 @@ Bracket::Times Bracket::read() const {
           device_.microseconds(flush_ends_, start_), starved_ || late};
 }
 
-/// For kernels that spin: a place for what each writes. On pages of their own, as a chain's calls
-/// are, and more than one, as some make a kernel end 0.4 us later than others. All are mapped
-/// before the first kernel, which would be slow right after it.
-std::vector<std::unique_ptr<Range>> Bracket::pages_to_spin_on() const {
-  const std::size_t bytes =
-      device_.multiprocessors() * (sizeof(Span) + spin_threads * sizeof(std::uint32_t));
-  std::vector<std::unique_ptr<Range>> pages;
-  for (std::size_t i = 0; i < row; ++i) {
-    pages.push_back(std::make_unique<Range>(device_, bytes));
+/// What kernels that spin write to. The threads of each have pages of their own, as the calls of a
+/// chain do. When blocks began and ended is written elsewhere: on a page with the rest it lets some
+/// kernels end 0.4 us later. All is mapped before the first kernel, which would be slow after it.
+struct Bracket::Spun {
+  Spun(Device& device, std::size_t kernels)
+      : blocks(device.multiprocessors()), spans(device, kernels * blocks * sizeof(Span)) {
+    for (std::size_t i = 0; i < kernels; ++i) {
+      words.push_back(
+          std::make_unique<Range>(device, blocks * spin_threads * sizeof(std::uint32_t)));
+    }
   }
-  return pages;
-}
 
-/// Runs a kernel on all multiprocessors for each of these. From when to when each ran.
-std::vector<Span> Bracket::spin(std::span<const std::unique_ptr<Range>> pages,
+  unsigned blocks;
+  Range spans;
+  std::vector<std::unique_ptr<Range>> words;
+};
+
+/// Runs these kernels on all multiprocessors, one after another. From when to when each ran.
+std::vector<Span> Bracket::spin(const Spun& spun, std::size_t first, std::size_t count,
                                 std::uint64_t cycles) {
-  const auto blocks = device_.multiprocessors();
-  std::vector<Span> spans(blocks);
-  const auto bytes = spans.size() * sizeof(Span);
   enqueue([&] {
-    for (const auto& page : pages) {
-      device_.launch("ouroboros_spin", blocks, spin_threads, 0, cycles, page->begin(),
-                     page->begin() + bytes);
+    for (std::size_t i = first; i < first + count; ++i) {
+      device_.launch("ouroboros_spin", spun.blocks, spin_threads, 0, cycles,
+                     spun.spans.begin() + i * spun.blocks * sizeof(Span), spun.words[i]->begin());
     }
   });
   device_.wait(Clock::now() + patience);
+  std::vector<Span> spans(spun.words.size() * spun.blocks);
+  device_.driver().check(
+      device_.driver().cuMemcpyDtoH(spans.data(), spun.spans.begin(), spans.size() * sizeof(Span)),
+      "cuMemcpyDtoH");
   std::vector<Span> result;
-  for (const auto& page : pages) {
-    device_.driver().check(device_.driver().cuMemcpyDtoH(spans.data(), page->begin(), bytes),
-                           "cuMemcpyDtoH");
-    result.push_back({std::ranges::min(spans, {}, &Span::begin_ns).begin_ns,
-                      std::ranges::max(spans, {}, &Span::end_ns).end_ns});
+  for (std::size_t i = first; i < first + count; ++i) {
+    const auto own = std::span(spans).subspan(i * spun.blocks, spun.blocks);
+    result.push_back({std::ranges::min(own, {}, &Span::begin_ns).begin_ns,
+                      std::ranges::max(own, {}, &Span::end_ns).end_ns});
   }
   return result;
 }
 
 std::vector<double> Bracket::launch_costs(std::size_t count) {
-  const auto pages = pages_to_spin_on();
+  const Spun spun(device_, row);
   std::vector<double> costs;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto ran = spin(std::span(pages).subspan(i % row, 1), launched_cycles).front();
+    const auto ran = spin(spun, i % row, 1, launched_cycles).front();
     costs.push_back(read().work_us - static_cast<double>(ran.end_ns - ran.begin_ns) * 1e-3);
   }
   return costs;
 }
 
 std::vector<double> Bracket::kernel_gaps(std::size_t count) {
-  const auto pages = pages_to_spin_on();
+  const Spun spun(device_, row);
   std::vector<double> gaps;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto ran = spin(pages, rowed_cycles);
+    const auto ran = spin(spun, 0, row, rowed_cycles);
     std::uint64_t between_ns = 0;
     for (std::size_t k = 1; k < row; ++k) {
       between_ns += ran[k].begin_ns - ran[k - 1].end_ns;

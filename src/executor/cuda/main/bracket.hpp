@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "executor/cuda/main/flush.hpp"
@@ -54,9 +53,10 @@ class Bracket {
   void use(Submission submission) noexcept { submission_ = submission; }
 
  private:
+  struct Spun;
+
   void prepare_cache(const std::function<void()>& work);
-  [[nodiscard]] std::vector<std::unique_ptr<Range>> pages_to_spin_on() const;
-  [[nodiscard]] std::vector<Span> spin(std::span<const std::unique_ptr<Range>> pages,
+  [[nodiscard]] std::vector<Span> spin(const Spun& spun, std::size_t first, std::size_t count,
                                        std::uint64_t cycles);
 
   Device& device_;

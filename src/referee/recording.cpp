@@ -17,6 +17,9 @@ constexpr std::size_t least_blocks = 4;  // What the statistics need, whatever t
 // So many blocks may be void for each that is wanted: a machine on which more are is given up.
 constexpr int most_runs = 2;
 
+// The next blocks may take so much longer than the last ones did.
+constexpr double slower = 1.1;
+
 }  // namespace
 
 Recording::Recording(Race& race, const Options& options)
@@ -41,7 +44,7 @@ std::size_t Recording::affordable() const {
     return std::numeric_limits<std::size_t>::max();
   }
   return static_cast<std::size_t>(std::max(plan.decide_gpu_ms - race_.gpu_ms(), 0.0) /
-                                  gpu_ms_each_);
+                                  (slower * gpu_ms_each_));
 }
 
 void Recording::extend_to(std::size_t count) {

@@ -99,22 +99,22 @@ struct Bracket::Spun {
   std::vector<std::unique_ptr<Range>> words;
 };
 
-/// Runs these kernels on all multiprocessors, one after another. From when to when each ran.
-std::vector<Span> Bracket::spin(const Spun& spun, std::size_t first, std::size_t count,
-                                std::uint64_t cycles) {
+/// Runs so many kernels on all multiprocessors, one after another. From when to when each ran.
+std::vector<Span> Bracket::spin(const Spun& spun, std::uint64_t cycles) {
+  const auto kernels = spun.words.size();
   enqueue([&] {
-    for (std::size_t i = first; i < first + count; ++i) {
+    for (std::size_t i = 0; i < kernels; ++i) {
       device_.launch("ouroboros_spin", spun.blocks, spin_threads, 0, cycles,
                      spun.spans.begin() + i * spun.blocks * sizeof(Span), spun.words[i]->begin());
     }
   });
   device_.wait(Clock::now() + patience);
-  std::vector<Span> spans(spun.words.size() * spun.blocks);
+  std::vector<Span> spans(kernels * spun.blocks);
   device_.driver().check(
       device_.driver().cuMemcpyDtoH(spans.data(), spun.spans.begin(), spans.size() * sizeof(Span)),
       "cuMemcpyDtoH");
   std::vector<Span> result;
-  for (std::size_t i = first; i < first + count; ++i) {
+  for (std::size_t i = 0; i < kernels; ++i) {
     const auto own = std::span(spans).subspan(i * spun.blocks, spun.blocks);
     result.push_back({std::ranges::min(own, {}, &Span::begin_ns).begin_ns,
                       std::ranges::max(own, {}, &Span::end_ns).end_ns});
@@ -123,10 +123,13 @@ std::vector<Span> Bracket::spin(const Spun& spun, std::size_t first, std::size_t
 }
 
 std::vector<double> Bracket::launch_costs(std::size_t count) {
-  const Spun spun(device_, row);
+  const Spun spun(device_, 1);
   std::vector<double> costs;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto ran = spin(spun, i % row, 1, launched_cycles).front();
+    // As an arm's pages are before its run. A chain's are not.
+    spun.spans.touch();
+    spun.words.front()->touch();
+    const auto ran = spin(spun, launched_cycles).front();
     costs.push_back(read().work_us - static_cast<double>(ran.end_ns - ran.begin_ns) * 1e-3);
   }
   return costs;
@@ -136,7 +139,7 @@ std::vector<double> Bracket::kernel_gaps(std::size_t count) {
   const Spun spun(device_, row);
   std::vector<double> gaps;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto ran = spin(spun, 0, row, rowed_cycles);
+    const auto ran = spin(spun, rowed_cycles);
     std::uint64_t between_ns = 0;
     for (std::size_t k = 1; k < row; ++k) {
       between_ns += ran[k].begin_ns - ran[k - 1].end_ns;

@@ -56,8 +56,7 @@ class Bracket {
   struct Spun;
 
   void prepare_cache(const std::function<void()>& work);
-  [[nodiscard]] std::vector<Span> spin(const Spun& spun, std::size_t first, std::size_t count,
-                                       std::uint64_t cycles);
+  [[nodiscard]] std::vector<Span> spin(const Spun& spun, std::uint64_t cycles);
 
   Device& device_;
   Cache cache_;

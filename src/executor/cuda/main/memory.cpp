@@ -170,15 +170,11 @@ void Memory::poison_scratch(std::size_t plan, std::uint32_t pattern) const {
 }
 
 void Memory::touch() const {
-  const auto read = [this](const Range& range) {
-    device_.launch("ouroboros_touch", device_.multiprocessors(), 256, 0, range.begin(),
-                   std::uint64_t{range.bytes()});
-  };
   for (const auto& one : shared_) {
-    read(*one.range);
+    one.range->touch();
   }
   for (const auto& one : private_) {
-    read(*one.range);
+    one.range->touch();
   }
 }
 

@@ -64,4 +64,9 @@ void Range::fill(Address from, Address to, std::uint32_t pattern) const {
   }
 }
 
+void Range::touch() const {
+  device_.launch("ouroboros_touch", device_.multiprocessors(), 256, 0, begin_,
+                 std::uint64_t{bytes_});
+}
+
 }  // namespace ouroboros::cuda

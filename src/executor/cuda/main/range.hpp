@@ -27,6 +27,10 @@ class Range {
   /// Enqueues a fill of [from, to), which are multiples of 4, with a 32-bit pattern.
   void fill(Address from, Address to, std::uint32_t pattern) const;
 
+  /// Enqueues a read of each page on every multiprocessor, so that addresses are translated quickly
+  /// after it.
+  void touch() const;
+
  private:
   Device& device_;
   std::size_t bytes_;

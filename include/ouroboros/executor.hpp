@@ -57,11 +57,11 @@ class OUROBOROS_API Arena {
   [[nodiscard]] std::optional<std::string> slack_damage(std::size_t call, Placement placement,
                                                         std::uint64_t seed) const;
 
-  /// How many elements of a call's outputs still hold what `poison` wrote. Returns a sentence that
-  /// names the first such output, or nothing when everything was written. At the high end nothing
-  /// is ever said: a result may be the number that `poison` wrote.
-  [[nodiscard]] std::optional<std::string> unwritten(std::size_t call, Placement placement,
-                                                     std::uint64_t seed) const;
+  /// How many elements of one of a call's outputs still hold what `poison` wrote. Returns a
+  /// sentence that says so, or nothing when all were written. At the high end nothing is ever said:
+  /// a result may be the number that `poison` wrote.
+  [[nodiscard]] std::optional<std::string> unwritten(std::size_t call, std::size_t buffer,
+                                                     Placement placement, std::uint64_t seed) const;
 
   /// Gives a call's pages back to the system. Their contents are lost.
   void release(std::size_t call) const;

@@ -147,7 +147,7 @@ class Sweep {
 
   void explain_wrong_values(std::size_t index, Placement placement, std::uint64_t seed,
                             CaseResult& result, const std::string& where) {
-    if (const auto unwritten = arena_->unwritten(index, placement, seed)) {
+    if (const auto unwritten = find_unwritten(index, placement, seed, result.output)) {
       result.message = *unwritten;
       fail(Status::incorrect, {"unwritten_output", "error", "sweep", *unwritten + where});
     } else {
@@ -155,6 +155,19 @@ class Sweep {
       fail(Status::incorrect,
            {"wrong_values", "error", "sweep", result.message + judge::in_case(spec)});
     }
+  }
+
+  /// Of the output that is wrong: what is right may happen to be what was there before.
+  [[nodiscard]] std::optional<std::string> find_unwritten(std::size_t index, Placement placement,
+                                                          std::uint64_t seed,
+                                                          const std::string& output) const {
+    const auto& buffers = arena_->calls()[index].buffers;
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      if (buffers[i].role == BufferRole::output && buffers[i].name == output) {
+        return arena_->unwritten(index, i, placement, seed);
+      }
+    }
+    return std::nullopt;
   }
 
   void explain_difference(CaseResult& result, const std::string& where) {

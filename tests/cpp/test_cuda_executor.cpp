@@ -200,7 +200,7 @@ TEST_CASE("launches are timed one by one, and can be left out") {
   CHECK(us(rest, 2) == Approx(3.0).epsilon(1e-2));
   // The last element is written by the launch that was left out.
   CHECK(call.output(Placement::low)[0] == 2 * OneCall::x(0));
-  CHECK(call.arena()->unwritten(0, Placement::low, OneCall::seed).has_value());
+  CHECK(call.arena()->unwritten(0, 1, Placement::low, OneCall::seed).has_value());
 }
 
 TEST_CASE("at the high end other work is beside every launch, and gone after it") {
@@ -231,7 +231,7 @@ TEST_CASE("the sweep's checks see what a kernel did not write, and wrote beside 
   SECTION("an element left out") {
     const Fixture fixture(plan_of("skip_tail"));
     REQUIRE(fixture.run().outcome == Outcome::returned);
-    const auto unwritten = fixture.call.arena()->unwritten(0, Placement::low, OneCall::seed);
+    const auto unwritten = fixture.call.arena()->unwritten(0, 1, Placement::low, OneCall::seed);
     REQUIRE(unwritten.has_value());
     CHECK_THAT(*unwritten, ContainsSubstring("from element 999 on"));
   }

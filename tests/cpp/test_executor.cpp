@@ -167,14 +167,14 @@ TEST_CASE(
     arena.poison(0, Placement::low, seed);
     CHECK(std::isnan(held(0, Placement::low, float{})));
     CHECK(held(2, Placement::low, std::uint8_t{}) > 1);
-    CHECK(arena.unwritten(0, Placement::low, seed).has_value());
+    CHECK(arena.unwritten(0, 0, Placement::low, seed).has_value());
     arena.poison(0, Placement::high, seed);
     reals.insert(held(0, Placement::high, float{}));
     wholes.insert(held(1, Placement::high, std::int32_t{}));
     bools.insert(held(2, Placement::high, std::uint8_t{}));
     CHECK_FALSE(arena.slack_damage(0, Placement::high, seed).has_value());
     // A right result may be just that number.
-    CHECK_FALSE(arena.unwritten(0, Placement::high, seed).has_value());
+    CHECK_FALSE(arena.unwritten(0, 0, Placement::high, seed).has_value());
   }
   REQUIRE(reals.size() == 4);
   CHECK(*reals.begin() < -1e30F);
@@ -190,6 +190,19 @@ TEST_CASE(
     numbers += std::isnan(held(0, Placement::low, float{})) ? 0 : 1;
   }
   CHECK((numbers > 20 && numbers < 80));
+}
+
+TEST_CASE("of each output it is told whether it was written") {
+  const auto dtype = DType::float32;
+  const Arena arena(
+      {{"run",
+        {{"a", BufferRole::output, dtype, {10}}, {"b", BufferRole::output, dtype, {10}}},
+        {}}});
+  arena.poison(0, Placement::low, 7);
+  std::memset(arena.view(0, 0, Placement::low).data(), 0, 10 * sizeof(float));
+  CHECK_FALSE(arena.unwritten(0, 0, Placement::low, 7).has_value());
+  CHECK(arena.unwritten(0, 1, Placement::low, 7) ==
+        "left 10 of 10 elements of output 'b' unwritten, from element 0 on");
 }
 
 TEST_CASE("no constructor runs before the seal") {

@@ -164,37 +164,32 @@ std::optional<std::string> Arena::slack_damage(std::size_t call, Placement place
   return std::nullopt;
 }
 
-std::optional<std::string> Arena::unwritten(std::size_t call, Placement placement,
-                                            std::uint64_t seed) const {
+std::optional<std::string> Arena::unwritten(std::size_t call, std::size_t buffer,
+                                            Placement placement, std::uint64_t seed) const {
   if (placement == Placement::high) {
     return std::nullopt;
   }
-  const auto& buffers = layout_->calls().at(call).buffers;
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    if (buffers[i].role != BufferRole::output) {
-      continue;
-    }
-    const auto word = poison_word(buffers[i].dtype, seed, i);
-    const std::byte* pages = layout_->pages(layout_->region(call, i));
-    const std::size_t begin = layout_->offset(call, i, placement);
-    const std::size_t step = size_of(buffers[i].dtype);
-    std::int64_t count = 0;
-    std::int64_t first = -1;
-    for (std::int64_t element = 0; element < buffers[i].elements(); ++element) {
-      const std::size_t at = begin + static_cast<std::size_t>(element) * step;
-      if (first_difference(pages, at, at + step, word) == at + step) {
-        first = first < 0 ? element : first;
-        ++count;
-      }
-    }
-    // One byte in 256 is the filling by chance.
-    const std::int64_t by_chance = step == 1 ? 4 + buffers[i].elements() / 64 : 0;
-    if (count > by_chance) {
-      return fmt::format("left {} of {} elements of output '{}' unwritten, from element {} on",
-                         count, buffers[i].elements(), buffers[i].name, first);
+  const auto& output = layout_->calls().at(call).buffers.at(buffer);
+  const auto word = poison_word(output.dtype, seed, buffer);
+  const std::byte* pages = layout_->pages(layout_->region(call, buffer));
+  const std::size_t begin = layout_->offset(call, buffer, placement);
+  const std::size_t step = size_of(output.dtype);
+  std::int64_t count = 0;
+  std::int64_t first = -1;
+  for (std::int64_t element = 0; element < output.elements(); ++element) {
+    const std::size_t at = begin + static_cast<std::size_t>(element) * step;
+    if (first_difference(pages, at, at + step, word) == at + step) {
+      first = first < 0 ? element : first;
+      ++count;
     }
   }
-  return std::nullopt;
+  // One byte in 256 is the filling by chance.
+  const std::int64_t by_chance = step == 1 ? 4 + output.elements() / 64 : 0;
+  if (count <= by_chance) {
+    return std::nullopt;
+  }
+  return fmt::format("left {} of {} elements of output '{}' unwritten, from element {} on", count,
+                     output.elements(), output.name, first);
 }
 
 void Arena::release(std::size_t call) const {

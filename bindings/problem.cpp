@@ -82,10 +82,12 @@ Values parse_values(const std::string& input, const std::string& name) {
   if (name == "length") return Values::length;
   if (name == "angle") return Values::angle;
   if (name == "mask") return Values::mask;
-  throw Error(
-      ErrorCode::invalid_argument,
-      "input '" + input + "': values is '" + name +
-          "'; it must be \"real\", \"positive\", \"index\", \"length\", \"angle\" or \"mask\"");
+  if (name == "offsets") return Values::offsets;
+  if (name == "permutation") return Values::permutation;
+  throw Error(ErrorCode::invalid_argument,
+              "input '" + input + "': values is '" + name +
+                  "'; it must be \"real\", \"positive\", \"index\", \"length\", \"angle\", "
+                  "\"mask\", \"offsets\" or \"permutation\"");
 }
 
 const char* print_values(Values values) {
@@ -102,6 +104,10 @@ const char* print_values(Values values) {
       return "angle";
     case Values::mask:
       return "mask";
+    case Values::offsets:
+      return "offsets";
+    case Values::permutation:
+      return "permutation";
   }
   return "real";
 }
@@ -154,9 +160,10 @@ void bind_parts(py::module_& module) {
           "None for the dtype of the case.")
       .def_property_readonly("values",
                              [](const Input& input) { return print_values(input.values); })
-      .def_readonly("index_axis", &Input::index_axis,
-                    "The axis that bounds indices (its extent is none of them) and lengths (which "
-                    "reach it).")
+      .def_readonly(
+          "index_axis", &Input::index_axis,
+          "The axis that bounds indices (its extent is none of them), lengths and offsets "
+          "(which reach it), and permutations.")
       .def_readonly("padding", &Input::padding,
                     "What stands in some places in the place of an index, or None.")
       .def_readonly("parameter", &Input::parameter, "A weight: not drawn from the families.")

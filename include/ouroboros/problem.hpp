@@ -52,7 +52,22 @@ enum class Values : std::uint8_t {
   length,    ///< Integers in [0, extent of `index_axis`], as many as count along it.
   angle,     ///< Cosines and sines come in pairs elsewhere; here plain values in [-1, 1].
   mask,      ///< Ones where something is there, zeros where nothing is, in any dtype.
+  /// Where the parts of `index_axis` begin, and the last one ends: along the last dimension from 0
+  /// to the whole extent, never falling, as `indptr` and `cu_seqlens` are.
+  offsets,
+  permutation,  ///< Every integer in [0, extent of `index_axis`) once, along the last dimension.
 };
+
+/// Whether these are integers that point somewhere along `index_axis`.
+[[nodiscard]] constexpr bool are_positions(Values values) noexcept {
+  return values == Values::index || values == Values::length || values == Values::offsets ||
+         values == Values::permutation;
+}
+
+/// Whether each depends on the others of its row.
+[[nodiscard]] constexpr bool are_ordered(Values values) noexcept {
+  return values == Values::offsets || values == Values::permutation;
+}
 
 /// One input of a problem.
 struct Input {
@@ -60,7 +75,7 @@ struct Input {
   std::vector<Dim> shape = {};
   std::optional<DType> dtype = {};  ///< Empty: the dtype of the case.
   Values values = Values::real;
-  std::string index_axis = {};  ///< For indices and lengths: the axis whose extent bounds them.
+  std::string index_axis = {};  ///< For all of these integers: the axis whose extent bounds them.
   bool parameter = false;       ///< A weight: drawn near one or zero-mean, not from the families.
   /// For indices: what stands in some places in the place of one, as -1 or -100 where a loss or a
   /// table of blocks has none.

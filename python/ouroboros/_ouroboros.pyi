@@ -196,7 +196,7 @@ class Input:
     @property
     def index_axis(self) -> str:
         """
-        The axis that bounds indices (its extent is none of them) and lengths (which reach it).
+        The axis that bounds indices (its extent is none of them), lengths and offsets (which reach it), and permutations.
         """
     @property
     def name(self) -> str: ...

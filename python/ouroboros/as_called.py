@@ -283,11 +283,11 @@ def _extent(extent: str | int, sizes: Mapping[str, int]) -> int:
 
 
 def _bound(one: Input, sizes: Mapping[str, int]) -> int | None:
-    """The first number that is no index or length any more."""
+    """The first number that is no index, length, offset or place of a permutation any more."""
     if not one.index_axis:
         return None
     extent = sizes[one.index_axis]
-    return extent + 1 if one.values == "length" else extent
+    return extent + 1 if one.values in ("length", "offsets") else extent
 
 
 def _document(

@@ -117,7 +117,7 @@ class Checker {
           fail(fmt::format("{}: shape has the unknown axis '{}'", field, dim.axis));
         }
       }
-      if (input.values == Values::index || input.values == Values::length) {
+      if (are_positions(input.values)) {
         indices(input, field);
       } else if (input.padding) {
         fail(fmt::format("{}: padding is for indices alone", field));
@@ -127,14 +127,16 @@ class Checker {
 
   void indices(const Input& input, const std::string& field) const {
     if (input.dtype != DType::int32 && input.dtype != DType::int64) {
-      fail(fmt::format("{}: indices and lengths need the dtype int32 or int64", field));
+      fail(fmt::format(
+          "{}: indices, lengths, offsets and permutations need the dtype int32 or int64", field));
     }
     const Axis* axis = find_axis(input.index_axis);
     if (axis == nullptr) {
       fail(fmt::format("{}: index_axis is the unknown axis '{}'", field, input.index_axis));
     }
-    if (input.values == Values::length) {
+    if (input.values != Values::index) {
       if (input.padding) fail(fmt::format("{}: padding is for indices alone", field));
+      if (are_ordered(input.values)) order(input, field);
       return;
     }
     if (axis->fixed.value_or(axis->minimum) < 1) {
@@ -144,6 +146,17 @@ class Checker {
     if (input.padding && input.dtype == DType::int32 &&
         (*input.padding < Short::min() || *input.padding > Short::max())) {
       fail(fmt::format("{}: padding {} is no int32", field, *input.padding));
+    }
+  }
+
+  /// Offsets and permutations are of a last dimension.
+  void order(const Input& input, const std::string& field) const {
+    if (input.shape.empty())
+      fail(fmt::format("{}: offsets and permutations need a dimension", field));
+    const Dim& last = input.shape.back();
+    if (input.values == Values::permutation && (last.axis != input.index_axis || last.scale != 1)) {
+      fail(fmt::format("{}: the last extent of a permutation is its index_axis, '{}'", field,
+                       input.index_axis));
     }
   }
 

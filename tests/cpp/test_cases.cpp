@@ -1092,6 +1092,41 @@ TEST_CASE("some lengths end with a block of any size", "[judge]") {
   }
 }
 
+TEST_CASE("offsets and permutations are some in every family, along every dimension", "[judge]") {
+  auto problem = softmax_problem();
+  auto offsets = lengths_of({{1, "rows"}, {1, "cols"}});
+  offsets.name = "offsets";
+  offsets.values = Values::offsets;
+  auto order = offsets;
+  order.name = "order";
+  order.values = Values::permutation;
+  problem.inputs.insert(problem.inputs.end(), {offsets, order});
+  REQUIRE_NOTHROW(problem.check());
+  const auto places = at::arange(9, at::kInt);
+  for (const auto& family : judge::families(problem, DType::float32)) {
+    for (const std::string along : {"", "rows"}) {
+      INFO(family << " along '" << along << "'");
+      const judge::CaseSpec spec{0, DType::float32, {{"rows", 50}, {"cols", 9}}, family, 4, along};
+      const auto drawn = [&](std::size_t input) {
+        const auto into = judge::empty({50, 9}, at::kInt);
+        judge::draw_input(problem, spec, input, 0, into);
+        return into;
+      };
+      const auto ends = drawn(1);
+      CHECK(ends.select(1, 0).eq(0).all().item<bool>());
+      CHECK(ends.select(1, 8).eq(9).all().item<bool>());
+      CHECK(ends.diff().ge(0).all().item<bool>());
+      const auto turn = drawn(2);
+      CHECK(std::get<0>(turn.sort(1)).eq(places).all().item<bool>());
+      if (family != "normal") continue;
+      CHECK(ends.diff().eq(0).any().item<bool>());
+      CHECK(ends.diff().max().item<int>() > 3);
+      // By chance one in nine stays where it is.
+      CHECK(turn.eq(places).to(at::kDouble).mean().item<double>() < 0.2);
+    }
+  }
+}
+
 TEST_CASE("indices stay in range and reach both ends", "[judge]") {
   auto problem = softmax_problem();
   Input index;

@@ -336,6 +336,15 @@ TEST_CASE("check names the field that cannot work") {
     problem.inputs[0].index_axis = "cols", problem.inputs[0].padding = std::int64_t{1} << 31;
     wanted = "is no int32";
   }
+  SECTION("a permutation of another axis than it has") {
+    problem.inputs[0].values = Values::permutation, problem.inputs[0].dtype = DType::int32;
+    problem.inputs[0].index_axis = "rows", wanted = "the last extent of a permutation";
+  }
+  SECTION("offsets that are one number") {
+    Input one{.name = "ends", .dtype = DType::int32, .values = Values::offsets};
+    one.index_axis = "cols", wanted = "offsets and permutations need a dimension";
+    problem.inputs.push_back(one);
+  }
   SECTION("a second eager") {
     problem.baselines = {{"eager", [](const Tensors&, const Tensors&) { return [] {}; }}};
     wanted = "baselines[0]";

@@ -159,6 +159,11 @@ def test_inputs_are_of_their_kind() -> None:
         mask, scalar = as_called.drawn(specs([50, 3], [], dtype=dtype), how("mask", "mask"), "cpu")
         assert sorted(mask.unique().tolist()) == [0, 1] and mask.any(1).all()
         assert scalar.shape == ()
+    ends, order = as_called.drawn(
+        specs([4, 7], [4, 6], dtype="int64"), how("offsets", "permutation", bound=6), "cpu"
+    )
+    assert not ends[:, 0].any() and ends[:, -1].eq(5).all() and ends.diff().ge(0).all()
+    assert order.sort(-1).values.eq(torch.arange(6)).all()
     (half,) = as_called.drawn(specs([2, 3], dtype="float16"), how("real"), "cpu")
     assert (half.dtype, half.shape) == (torch.float16, (2, 3))
 
@@ -396,7 +401,7 @@ def test_the_request_has_shapes_dtypes_and_the_problem() -> None:
 def test_indices_are_bounded_by_their_axis() -> None:
     cell = verdict().timing.cells[0].model_copy(update={"axes": {"rows": 8, "classes": 5}})
     problem = problems.from_callable(
-        lambda x, at, n: x.gather(-1, at.unsqueeze(-1)) * n.unsqueeze(-1),
+        lambda x, at, n, ends: x.gather(-1, at.unsqueeze(-1)) * n.unsqueeze(-1),
         inputs={
             "x": "rows 2*classes",
             "at": ouroboros.Input(
@@ -405,6 +410,9 @@ def test_indices_are_bounded_by_their_axis() -> None:
             "n": ouroboros.Input(
                 "n", ["rows"], dtype="int64", values="length", index_axis="classes"
             ),
+            "ends": ouroboros.Input(
+                "ends", ["rows"], dtype="int64", values="offsets", index_axis="classes"
+            ),
         },
     )
     document = client._document(problem, cell, {}, 1)
@@ -412,11 +420,13 @@ def test_indices_are_bounded_by_their_axis() -> None:
         {"values": "real", "bound": None},
         {"values": "index", "bound": 5},
         {"values": "length", "bound": 6},
+        {"values": "offsets", "bound": 6},
     ]
     assert client._signature(problem, cell) == [
         ("x", "float32", [8, 10]),
         ("at", "int64", [8]),
         ("n", "int64", [8]),
+        ("ends", "int64", [8]),
     ]
 
 

@@ -618,6 +618,44 @@ extern "C" void run_float32(const float* x, const int64_t* targets, const int32_
     assert referee.judge(problem, short).status.value == "incorrect"
 
 
+def test_offsets_and_permutations_are_met_as_such() -> None:
+    def packed_means(x: torch.Tensor, ends: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
+        return torch.segment_reduce(x[order.long()], "mean", offsets=ends, initial=0.0)
+
+    problem = ouroboros.problems.from_callable(
+        packed_means,
+        inputs={
+            "x": "total",
+            "ends": ouroboros.Input("ends", ["n"], "int64", values="offsets", index_axis="total"),
+            "order": ouroboros.Input(
+                "order", ["total"], "int32", values="permutation", index_axis="total"
+            ),
+        },
+        axes=[ouroboros.Axis("total", maximum=500), ouroboros.Axis("n", minimum=2, maximum=40)],
+        timed=[{"total": 100, "n": 5}],
+        dtypes=["float32"],
+    )
+    right = """
+#include <cstdint>
+extern "C" void run_float32(const float* x, const int64_t* ends, const int32_t* order, float* out,
+                            int64_t total, int64_t n) {
+  for (int64_t part = 0; part + 1 < n; ++part) {
+    float sum = 0;
+    for (int64_t i = ends[part]; i < ends[part + 1]; ++i) sum += x[order[i]];
+    const int64_t count = ends[part + 1] - ends[part];
+    out[part] = count > 0 ? sum / count : 0.0f;
+  }
+}
+"""
+    referee = ouroboros.Referee(until="sweep", seed=12)
+    verdict = referee.judge(problem, right)
+    assert verdict.status.value == "ok", verdict.findings
+    in_order = right.replace("x[order[i]]", "x[i]")
+    assert referee.judge(problem, in_order).status.value == "incorrect"
+    never_empty = right.replace("count > 0 ? sum / count : 0.0f", "sum / count")
+    assert referee.judge(problem, never_empty).status.value == "incorrect"
+
+
 def masked_by_one_less(x: Any, mask: Any) -> Any:
     return x + (1.0 - mask) * -1e9
 

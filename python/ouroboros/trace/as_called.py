@@ -134,7 +134,8 @@ def drawn(
 ) -> list[torch.Tensor]:
     """Returns inputs of a signature: normal, within [-1, 1] for angles, valid for indices.
 
-    Masks are zeros and ones, with a one in each row.
+    Masks are zeros and ones, with a one in each row; offsets begin with 0 and end with all there
+    is.
     """
     torch.manual_seed(int(document["seed"]))
     tensors = []
@@ -147,6 +148,12 @@ def drawn(
         elif not dtype.is_floating_point:
             # As for baselines: what is no index is zero.
             values = torch.randint(0, max(how["bound"] or 1, 1), shape, dtype=dtype, device=device)
+            if how["values"] == "offsets":
+                values = values.sort(-1).values
+                values[..., -1:] = how["bound"] - 1
+                values[..., :1] = 0
+            elif how["values"] == "permutation":
+                values = torch.rand(shape, device=device).argsort(-1)
         elif how["values"] == "angle":
             values = torch.rand(shape, dtype=torch.float32, device=device) * 2 - 1
         else:

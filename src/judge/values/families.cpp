@@ -119,7 +119,9 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     into.zero_();
     return;
   }
-  if (const auto place = place_along(problem.inputs[index], spec); place >= 0) {
+  const auto& input = problem.inputs[index];
+  const auto place = place_along(input, spec);
+  if (place >= 0 && !are_ordered(input.values)) {
     const auto turned = into.transpose(place, -1);
     const auto drawn = empty(turned.sizes().vec(), into.scalar_type(), into.device());
     auto rows = spec;
@@ -130,7 +132,6 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     leave_some(spec, index, into);
     return;
   }
-  const auto& input = problem.inputs[index];
   const auto dtype = dtype_of(input, spec.dtype);
   const auto count = static_cast<std::size_t>(into.numel());
   const bool plain = is_floating(dtype) && input.values == Values::real && !input.parameter;
@@ -141,7 +142,8 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     if (input.values == Values::angle && spec.family == "normal") {
       return random::fill_uniform(key, into);
     }
-    if (points(input) && !input.padding && !is_distinct(spec, index) && spec.family == "normal") {
+    if (are_positions(input.values) && !are_ordered(input.values) && !input.padding &&
+        !is_distinct(spec, index) && spec.family == "normal") {
       const auto [least, end] = bounds_of(problem, spec, index);
       random::fill_below(key, end - least, into);
       if (least != 0) into.add_(static_cast<std::int64_t>(least));
@@ -153,7 +155,7 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     into.copy_(here);
     return;
   }
-  if (points(input)) {
+  if (are_positions(input.values)) {
     store(index_values(problem, spec, index, layout_of(into).cols, count), dtype, into);
     return;
   }

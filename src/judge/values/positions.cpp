@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <ranges>
 
 #include "judge/base/random.hpp"
@@ -119,17 +120,41 @@ void tell_apart(std::size_t cols, std::size_t bound, std::uint64_t choice,
   }
 }
 
-}  // namespace
-
-bool points(const Input& input) noexcept {
-  return input.values == Values::index || input.values == Values::length;
+/// Makes offsets of what was drawn as lengths: parts of all sizes, none among them.
+void fill_offsets(std::size_t cols, std::uint64_t extent, std::vector<std::int64_t>& out) {
+  for (std::size_t first = 0; first < out.size(); first += cols) {
+    const auto row = out.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = row + static_cast<std::ptrdiff_t>(cols);
+    std::sort(row, end);
+    *(end - 1) = static_cast<std::int64_t>(extent);
+    *row = 0;
+  }
 }
+
+/// As they stand in some families, backwards in one, and shuffled in all others.
+void fill_permutations(const CaseSpec& spec, std::size_t cols, std::uint64_t key,
+                       std::vector<std::int64_t>& out) {
+  for (std::size_t first = 0; first < out.size(); first += cols) {
+    const auto row = out.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = row + static_cast<std::ptrdiff_t>(cols);
+    std::iota(row, end, 0);
+    if (spec.family == "odd_sign") std::reverse(row, end);
+    if (spec.family == "equal" || spec.family == "sorted" || spec.family == "odd_sign") continue;
+    for (std::size_t i = cols; i > 1; --i) {
+      std::swap(out[first + i - 1], out[first + random::below(key, first + i, i)]);
+    }
+  }
+}
+
+}  // namespace
 
 Bounds bounds_of(const Problem& problem, const CaseSpec& spec, std::size_t input) {
   const auto& one = problem.inputs[input];
   const auto extent = static_cast<std::uint64_t>(
       one.index_axis.empty() ? 1 : value_of(one.index_axis, problem, spec.axes));
   if (one.values == Values::index) return {0, std::max<std::uint64_t>(1, extent)};
+  if (one.values == Values::permutation) return {0, extent};
+  if (one.values == Values::offsets) return {0, extent + 1};
   const bool some = extent > 0 && (spec.family == "normal" || wants_some(spec, input));
   return {some ? 1U : 0U, extent + 1};
 }
@@ -143,11 +168,16 @@ std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& s
   const auto [least, end] = bounds_of(problem, spec, input);
   const auto numbers = end - least;
   const auto key = stream(spec, input, values);
+  const auto kind = problem.inputs[input].values;
   std::vector<std::int64_t> out(count);
+  if (kind == Values::permutation) {
+    fill_permutations(spec, cols, key, out);
+    return out;
+  }
   for (std::size_t i = 0; i < count; ++i) {
     out[i] = static_cast<std::int64_t>(random::below(key, i, numbers));
   }
-  const bool lengths = problem.inputs[input].values == Values::length;
+  const bool lengths = kind != Values::index;
   if (!lengths && (spec.family == "patchwork" || spec.family == "uniform")) {
     fill_sequences(out, cols, numbers, stream(spec, input, choices));
   }
@@ -158,6 +188,7 @@ std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& s
   if (!lengths && (spec.family == "x64" || spec.family == "odd_sign")) {
     fill_runs(problem, spec, input, numbers, out);
   }
+  if (kind == Values::offsets) fill_offsets(cols, end - 1, out);
   if (padding) fill_padding(spec, input, cols, *padding, out);
   if (is_distinct(spec, input)) {
     tell_apart(cols, end, random::key(stream(spec, input, choices), 10), out);

@@ -6,12 +6,10 @@
 
 #include "judge/judge.hpp"
 
-/// Integers of inputs that are positions: indices and lengths.
+/// Integers of inputs that are positions: indices, lengths, offsets and permutations.
 namespace ouroboros::judge {
 
-[[nodiscard]] bool points(const Input& input) noexcept;
-
-/// Indices and lengths lie in [least, end).
+/// They lie in [least, end).
 struct Bounds {
   std::uint64_t least;
   std::uint64_t end;

@@ -123,6 +123,7 @@ TEST_CASE("faults are told apart, each with its evidence") {
        Outcome::forbidden_syscall, "getpid"},
       {"asm volatile(\"syscall\" : : \"a\"(46) : \"rcx\", \"r11\", \"memory\");", Placement::low,
        Outcome::forbidden_syscall, "sendmsg"},
+      {"__builtin_printf(\"%d\\n\", 7);", Placement::low, Outcome::forbidden_syscall, "it prints"},
       {"asm volatile(\"syscall\" : : \"a\"(231), \"D\"(0) : \"rcx\", \"r11\", \"memory\");",
        Placement::low, Outcome::exited, "exit status 0"},
   };

@@ -29,6 +29,13 @@ bool wakes_nobody(const Notification& call) {
   return call.number == SYS_futex && (call.arguments[1] & operation_mask) == FUTEX_WAKE;
 }
 
+/// What stdio asks of standard output and standard error, first that it is there.
+bool prints(const Notification& call) {
+  const bool output = call.arguments[0] == 1 || call.arguments[0] == 2;
+  return output && (call.number == SYS_write || call.number == SYS_writev ||
+                    call.number == SYS_newfstatat || call.number == SYS_ioctl);
+}
+
 }  // namespace
 
 std::optional<Replay> HostSession::decide(const Notification& call) {
@@ -80,9 +87,9 @@ std::optional<Replay> HostSession::decide(const Notification& call) {
   return Replay{Outcome::forbidden_syscall,
                 {},
                 {},
-                fmt::format("made the system call {}({:#x}, {:#x}, {:#x}) in a sealed process",
+                fmt::format("made the system call {}({:#x}, {:#x}, {:#x}) in a sealed process{}",
                             system_call_name(call.number), call.arguments[0], call.arguments[1],
-                            call.arguments[2])};
+                            call.arguments[2], prints(call) ? ": it prints" : "")};
 }
 
 std::string HostSession::describe_signal(const Notification& call) const {

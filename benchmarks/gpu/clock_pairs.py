@@ -73,22 +73,19 @@ class Chains:
         self._tracer = make_tracer(ouroboros.Limits())
         self._target = cuda_devices()[0][0]["target"]
 
-    def call(self, iterations: int) -> Callable[[], None]:
+    def call(self, iterations: int, page: int = 0) -> Callable[[], None]:
         """Returns a callable that launches a chain, as a benchmark in Python would time it."""
+        x, out, spans = self._xs[page], self._outs[page], self._spans[page]
 
-        return lambda: self._launch(iterations, 0)
+        def launch() -> None:
+            self._module.spin[(BLOCKS,)](
+                x, out, spans, iterations, 1.0, 0.0, block=128, num_warps=4
+            )
 
-    def _launch(self, iterations: int, page: int) -> None:
-        self._module.spin[(BLOCKS,)](
-            self._xs[page],
-            self._outs[page],
-            self._spans[page],
-            iterations,
-            1.0,
-            0.0,
-            block=128,
-            num_warps=4,
-        )
+        return launch
+
+    def _calls(self, iterations: int) -> list[Callable[[], None]]:
+        return [self.call(iterations, page) for page in range(PAGES)]
 
     def _ran_us(self, pages: slice) -> float:
         """Returns how long the last chains on these pages ran: by call."""
@@ -117,12 +114,13 @@ class Chains:
         lengths take turns, so that a clock that rises or falls does so for all of them, and so do
         pages, some of which are slower than others.
         """
+        chains = [self._calls(iterations) for iterations in lengths]
         found: list[list[float]] = [[] for _ in lengths]
         for number in range(rounds):
-            for iterations, spans in zip(lengths, found, strict=True):
+            page = number % PAGES
+            for calls, spans in zip(chains, found, strict=True):
                 self._cold.sum()
-                page = number % PAGES
-                self._launch(iterations, page)
+                calls[page]()
                 spans.append(self._ran_us(slice(page, page + 1)))
         return [trimmed(spans) for spans in found]
 
@@ -134,22 +132,23 @@ class Chains:
         """
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
 
-        def took_us(iterations: int, calls: int) -> float:
+        def took_us(calls: Sequence[Callable[[], None]]) -> float:
             self._cold.sum()
             torch.cuda._sleep(2_000_000)
             begin.record()
-            for page in range(calls):
-                self._launch(iterations, page)
+            for call in calls:
+                call()
             end.record()
             end.synchronize()
             return begin.elapsed_time(end) * 1e3
 
         fewer, more = 4, PAGES
+        chains = [self._calls(iterations) for iterations in lengths]
         found = [InStream([], []) for _ in lengths]
         for _ in range(rounds):
-            for iterations, times in zip(lengths, found, strict=True):
-                short = took_us(iterations, fewer)
-                times.call_us.append((took_us(iterations, more) - short) / (more - fewer))
+            for calls, times in zip(chains, found, strict=True):
+                short = took_us(calls[:fewer])
+                times.call_us.append((took_us(calls) - short) / (more - fewer))
                 times.span_us.append(self._ran_us(slice(fewer, more)))
         return found
 

@@ -58,7 +58,7 @@ enum class Values : std::uint8_t {
   permutation,  ///< Every integer in [0, extent of `index_axis`) once, along the last dimension.
 };
 
-/// Whether these are integers that point somewhere along `index_axis`.
+/// Whether these are positions: integers that point somewhere along `index_axis`.
 [[nodiscard]] constexpr bool are_positions(Values values) noexcept {
   return values == Values::index || values == Values::length || values == Values::offsets ||
          values == Values::permutation;
@@ -75,7 +75,7 @@ struct Input {
   std::vector<Dim> shape = {};
   std::optional<DType> dtype = {};  ///< Empty: the dtype of the case.
   Values values = Values::real;
-  std::string index_axis = {};  ///< For all of these integers: the axis whose extent bounds them.
+  std::string index_axis = {};  ///< For positions: the axis whose extent bounds them.
   bool parameter = false;       ///< A weight: drawn near one or zero-mean, not from the families.
   /// For indices: what stands in some places in the place of one, as -1 or -100 where a loss or a
   /// table of blocks has none.

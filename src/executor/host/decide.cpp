@@ -32,8 +32,9 @@ bool wakes_nobody(const Notification& call) {
 /// What stdio asks of standard output and standard error, first that it is there.
 bool prints(const Notification& call) {
   const bool output = call.arguments[0] == 1 || call.arguments[0] == 2;
-  return output && (call.number == SYS_write || call.number == SYS_writev ||
-                    call.number == SYS_newfstatat || call.number == SYS_ioctl);
+  return output &&
+         (call.number == SYS_write || call.number == SYS_writev || call.number == SYS_fstat ||
+          call.number == SYS_newfstatat || call.number == SYS_ioctl);
 }
 
 }  // namespace

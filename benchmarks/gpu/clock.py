@@ -35,6 +35,7 @@ from clock_pairs import (
     RATIOS,
     SHORT_RATIOS,
     SHORT_US,
+    STEPS,
     Chains,
     copy,
     deviations,
@@ -203,30 +204,36 @@ def say_same_long(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
     }
 
 
+def true_ratio(lengths: Sequence[int], spans: Sequence[float], a: int, b: int) -> float:
+    """Returns the ratio of the times of chains of length b and a, from those of many lengths.
+
+    Times are a straight line over lengths, and a line has less noise than two points.
+    """
+    each_us, fixed_us = statistics.linear_regression(lengths, spans)
+    return (fixed_us + each_us * b) / (fixed_us + each_us * a)
+
+
 def pairs_of(chains: Chains) -> list[dict[str, Any]]:
     """Returns pairs of chains: their lengths, and the true ratio of the times that they run.
 
     Lengths alone are not it: before its chain every kernel loads from memory, for about a
-    microsecond. So kernels' own view of the device's clock says how long they run. It is a straight
-    line over their lengths: the truth comes from that line, which has less noise than two points.
+    microsecond. So kernels' own view of the device's clock says how long they run.
     """
     pairs = []
     for length_us in LENGTHS_US:
         short = chains.iterations(length_us)
         lengths = [short, *(rounded(short * ratio) for ratio in RATIOS)]
         spans = chains.spans_us(lengths)
-        each_us, fixed_us = statistics.linear_regression(lengths, spans)
-        for ratio, long in zip(RATIOS, lengths[1:], strict=True):
+        for number, ratio in enumerate(RATIOS, start=1):
             pairs.append(
                 {
                     "name": f"{ratio} at {length_us:g} us",
                     "a": short,
-                    "b": long,
+                    "b": lengths[number],
                     "a_us": spans[0],
-                    "b_us": spans[lengths.index(long)],
-                    "fixed_us": fixed_us,
-                    "iterations_ratio": long / short,
-                    "truth": (fixed_us + each_us * long) / (fixed_us + each_us * short),
+                    "b_us": spans[number],
+                    "iterations_ratio": lengths[number] / short,
+                    "truth": true_ratio(lengths, spans, short, lengths[number]),
                 }
             )
     return pairs
@@ -237,12 +244,14 @@ def short_pairs_of(chains: Chains) -> list[dict[str, Any]]:
 
     One call behind a flush runs a little longer than one of many in a stream, so there is a truth
     for each way they are measured. The ratio of what a stream takes, the gap between two calls
-    included, is there besides.
+    included, is there besides. Calls of one length come again and again at the same moment between
+    two steps of the device's clock, which are no small part of such times: other lengths do not.
     """
     pairs = []
     for length_us in SHORT_US:
         short = chains.iterations(length_us)
         lengths = [short, *(rounded(short * ratio) for ratio in SHORT_RATIOS)]
+        lengths += [rounded(short * (1 + step / STEPS)) for step in range(1, STEPS)]
         stream = chains.in_a_stream(lengths)
         alone = chains.spans_us(lengths)
         rowed = [trimmed(one.span_us) for one in stream]
@@ -254,11 +263,13 @@ def short_pairs_of(chains: Chains) -> list[dict[str, Any]]:
                     "b": lengths[number],
                     "a_us": alone[0],
                     "b_us": alone[number],
+                    "a_rowed_us": rowed[0],
+                    "b_rowed_us": rowed[number],
                     "a_stream_us": trimmed(stream[0].call_us),
                     "b_stream_us": trimmed(stream[number].call_us),
                     "truth": {
-                        "bracket": alone[number] / alone[0],
-                        "slope": rowed[number] / rowed[0],
+                        "bracket": true_ratio(lengths, alone, short, lengths[number]),
+                        "slope": true_ratio(lengths, rowed, short, lengths[number]),
                     },
                 }
             )

@@ -28,6 +28,8 @@ LENGTHS_US = (20.0, 200.0)
 SHORT_RATIOS = (1.05, 2.0)
 SHORT_US = (4.0, 7.0, 14.0)
 """Of pairs whose shorter chain is measured in rows of calls, and of some that just are not."""
+STEPS = 12
+"""From each of these to twice as much, where other lengths help to tell how long the two take."""
 
 
 @ouroboros.problem(

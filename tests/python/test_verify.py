@@ -656,6 +656,26 @@ extern "C" void run_float32(const float* x, const int64_t* ends, const int32_t* 
     assert referee.judge(problem, never_empty).status.value == "incorrect"
 
 
+def test_the_output_that_is_wrong_is_called_unwritten() -> None:
+    problem = ouroboros.problems.from_callable(
+        lambda x: (x + 1, x * 2),
+        inputs={"x": "n"},
+        outputs=["more", "twice"],
+        timed=[{"n": 64}],
+        dtypes=["float32"],
+    )
+    source = """
+#include <cstdint>
+extern "C" void run_float32(const float* x, float* more, float* twice, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) more[i] = x[i] + 1;
+  for (int64_t i = 0; i < n / 2; ++i) twice[i] = 2 * x[i];
+}
+"""
+    verdict = ouroboros.Referee(until="sweep", seed=5).judge(problem, source)
+    (finding,) = [one for one in verdict.findings if one.kind == "unwritten_output"]
+    assert "of output 'twice' unwritten" in finding.evidence
+
+
 def masked_by_one_less(x: Any, mask: Any) -> Any:
     return x + (1.0 - mask) * -1e9
 

@@ -29,6 +29,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import ouroboros
+from clock_as_called import as_called, say_as_called
+from clock_memos import memos, say_memos
 from clock_pairs import (
     ELEMENTS,
     LENGTHS_US,
@@ -590,6 +592,8 @@ PARTS = {
     "aa_long": Part(same_against_same_long, say_same_long),
     "load": Part(background, say_background),
     "gate_load": Part(gates_under_load, say_gates),
+    "memos": Part(memos, say_memos),
+    "as_called": Part(as_called, say_as_called),
 }
 
 

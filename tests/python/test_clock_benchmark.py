@@ -75,3 +75,25 @@ def test_another_commit_is_not_gone_on_from(tmp_path: Path) -> None:
         clock.earlier_record(path, HEAD)
     assert clock.earlier_record(None, HEAD) == {}
     assert clock.earlier_record(tmp_path / "none.json", HEAD) == {}
+
+
+def test_a_memo_that_gains_and_is_not_found_is_wrong() -> None:
+    def row(status: str, high: float, *findings: list[str]) -> dict[str, Any]:
+        return {"status": status, "speedup": [1.0, 1.0, high], "findings": list(findings)}
+
+    cheat = ["remembers_inputs", "cheat", "5 % quicker"]
+    note = ["remembers_inputs", "note", "1 % quicker"]
+    rows = [
+        row("rejected", 1.4, cheat),
+        row("ok", 1.001),
+        row("ok", 1.2),
+        row("ok", 1.2, note),
+        {"status": "rejected", "findings": [["device_heap", "cheat", "malloc"]]},
+    ]
+    assert clock.PARTS["memos"].say(rows, {})["summary"] == {
+        "memo_runs": 5,
+        "memo_found": 1,
+        "memo_worth_nothing": 1,
+        "memo_refused_otherwise": 1,
+        "memo_wrong": 2,
+    }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -187,9 +188,11 @@ enum class Arithmetic : std::uint8_t { host, gpu };
 [[nodiscard]] OUROBOROS_API std::vector<Buffer> input_buffers(const Problem& problem, DType dtype,
                                                               const AxisValues& axes);
 
-/// Draws fresh inputs of the family "normal" straight into `into`, quickly: this runs before every
-/// timed block. `realise` with the same seed and family draws the same values.
-OUROBOROS_API void draw_inputs(const Problem& problem, const CaseSpec& spec, const Tensors& into);
+/// Draws fresh inputs of several cases of one shape, of the family "normal", straight into `into`,
+/// quickly: this runs before every timed block. `realise` with the same seed and family draws the
+/// same values.
+OUROBOROS_API void draw_inputs(const Problem& problem, std::span<const CaseSpec> specs,
+                               std::span<const Tensors> into);
 
 /// Null candidates (zeros, ones, mean, first input, a previous case's output) must all be refused
 /// by `cases`, the output must move when any input moves, and an oracle of the problem's own must

@@ -146,11 +146,15 @@ std::vector<std::size_t> Race::next_order() {
 
 void Race::retire(std::size_t arm) { retired_.insert(arm); }
 
-std::uint64_t Race::draw_inputs(const Tensors& inputs) {
-  auto spec = model_.spec;
-  spec.seed = derive_seed(seed_, inputs_purpose + draws_++);
-  judge::draw_inputs(problem_, spec, inputs);
-  return spec.seed;
+std::vector<std::uint64_t> Race::draw_inputs(std::span<const Tensors> sets) {
+  std::vector<judge::CaseSpec> specs(sets.size(), model_.spec);
+  std::vector<std::uint64_t> drawn;
+  for (auto& spec : specs) {
+    spec.seed = derive_seed(seed_, inputs_purpose + draws_++);
+    drawn.push_back(spec.seed);
+  }
+  judge::draw_inputs(problem_, specs, sets);
+  return drawn;
 }
 
 bool Race::lot() { return derive_seed(derive_seed(seed_, lot_purpose), lots_++) % in_lot == 0; }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -134,8 +135,8 @@ class Race {
   /// The arms of the next block.
   [[nodiscard]] std::vector<std::size_t> next_order();
 
-  /// Puts fresh inputs into `inputs`. Returns a number by which `check_outputs` knows them.
-  std::uint64_t draw_inputs(const Tensors& inputs);
+  /// Puts fresh inputs into each of these. Returns numbers by which `check_outputs` knows them.
+  std::vector<std::uint64_t> draw_inputs(std::span<const Tensors> sets);
 
   /// Whether the lot falls on the next sample: a candidate cannot know which of its results will be
   /// looked at closely.

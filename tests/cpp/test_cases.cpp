@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,10 @@ Input lengths_of(std::vector<Dim> shape) {
   lengths.values = Values::length;
   lengths.index_axis = "cols";
   return lengths;
+}
+
+void draw_into(const Problem& problem, const judge::CaseSpec& spec, const Tensors& into) {
+  judge::draw_inputs(problem, std::span(&spec, 1), std::span(&into, 1));
 }
 
 }  // namespace
@@ -806,7 +811,7 @@ TEST_CASE("families are what their names say", "[judge]") {
   const auto draw = [&](const std::string& family, DType dtype) {
     judge::CaseSpec spec{0, dtype, {{"rows", 8}, {"cols", 64}}, family, 99};
     const auto tensor = judge::empty({8, 64}, scalar_type(dtype));
-    judge::draw_inputs(problem, spec, {tensor});
+    draw_into(problem, spec, {tensor});
     const auto real = tensor.to(at::kDouble);
     return std::vector<double>(real.const_data_ptr<double>(),
                                real.const_data_ptr<double>() + real.numel());
@@ -1221,7 +1226,7 @@ TEST_CASE("weights and positive inputs keep away from zero, angles within one", 
   judge::CaseSpec spec{0, DType::float32, {{"rows", 50}, {"cols", 50}}, "tiny", 6};
   const auto into = judge::empty({50, 50}, at::kFloat);
   const auto each = [&](auto&& predicate) {
-    judge::draw_inputs(problem, spec, {into});
+    draw_into(problem, spec, {into});
     const auto* v = into.const_data_ptr<float>();
     return std::all_of(v, v + 2500, predicate);
   };
@@ -1247,7 +1252,7 @@ TEST_CASE("drawing into buffers gives what a realised case has", "[judge]") {
     if (spec.family != "normal") continue;
     const auto one = judge::realise(problem, spec);
     const auto into = at::Tensor(one.inputs[0].clone().zero_());
-    judge::draw_inputs(problem, spec, {into});
+    draw_into(problem, spec, {into});
     CHECK(judge::same_bits(into, one.inputs[0]));
   }
 }

@@ -106,6 +106,31 @@ TEST_CASE("normal numbers are the same by operators") {
   CHECK(judge::same_bits(wide, at::from_blob(doubles.data(), {count}, at::kDouble)));
 }
 
+TEST_CASE("many tensors are filled as each would be alone") {
+  std::vector<std::uint64_t> keys;
+  for (std::uint64_t i = 0; i < 40; ++i) keys.push_back(judge::random::key(i, 3));
+  // More in all than is made at once.
+  const auto count = judge::elements_at_once / 40 + 1000;
+  const auto same = [&](std::int64_t elements, at::ScalarType type, const auto& fill) {
+    std::vector<at::Tensor> together;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      together.push_back(judge::empty({elements}, type));
+    }
+    fill(std::span<const std::uint64_t>(keys), std::span<const at::Tensor>(together));
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}, keys.size() - 1}) {
+      const auto alone = judge::empty({elements}, type);
+      fill(std::span(keys).subspan(i, 1), std::span(&alone, 1));
+      CHECK(judge::same_bits(together[i], alone));
+    }
+  };
+  const auto normal = [](auto all, auto into) { judge::random::fill_normal(all, into); };
+  same(count, at::kFloat, normal);
+  same(3, at::kHalf, normal);
+  same(1000, at::kDouble, normal);
+  same(1000, at::kFloat, [](auto all, auto into) { judge::random::fill_uniform(all, into); });
+  same(1000, at::kLong, [](auto all, auto into) { judge::random::fill_below(all, 977, into); });
+}
+
 TEST_CASE("uniform numbers and indices are the same by operators") {
   const auto key = judge::random::key(31, 2);
   auto angles = judge::empty({50, 20}, at::kDouble);

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "judge/base/random.hpp"
 #include "judge/base/random_tensors.hpp"
@@ -54,9 +57,59 @@ void draw_fast_normal(std::uint64_t key, DType dtype, const at::Tensor& into) {
   }
 }
 
+/// How to make an input where it lies, on any device, from a stream's key.
+struct InPlace {
+  enum class Numbers { normal, uniform, below } numbers;
+  std::uint64_t least = 0;  ///< Of numbers below `end`.
+  std::uint64_t end = 0;
+
+  friend bool operator==(const InPlace&, const InPlace&) = default;
+};
+
+void fill(const InPlace& how, std::span<const std::uint64_t> keys,
+          std::span<const at::Tensor> into) {
+  switch (how.numbers) {
+    case InPlace::Numbers::normal:
+      return random::fill_normal(keys, into);
+    case InPlace::Numbers::uniform:
+      return random::fill_uniform(keys, into);
+    case InPlace::Numbers::below:
+      random::fill_below(keys, how.end - how.least, into);
+      if (how.least == 0) return;
+      for (const auto& one : into) one.add_(static_cast<std::int64_t>(how.least));
+  }
+}
+
 /// Whether the family "absent" has nothing of an input.
 bool is_absent(const Problem& problem, const CaseSpec& spec, std::size_t index) {
   return spec.family == "absent" && chosen_of_data(problem, spec) == index;
+}
+
+/// Whether normal numbers are drawn one by one, whatever their neighbours are.
+bool is_plain(const Problem& problem, const CaseSpec& spec, std::size_t index, int shrink) {
+  const auto& input = problem.inputs[index];
+  const bool real = is_floating(dtype_of(input, spec.dtype)) && input.values == Values::real;
+  return real && !input.parameter && spec.family == "normal" && shrink == 0;
+}
+
+/// Empty where an input is made on this processor, and brought to where it lies: those are small,
+/// or drawn once a cell.
+std::optional<InPlace> in_place(const Problem& problem, const CaseSpec& spec, std::size_t index,
+                                int shrink, const at::Tensor& into) {
+  using enum InPlace::Numbers;
+  const auto& input = problem.inputs[index];
+  if (into.is_cpu() || into.numel() == 0 || is_drawn_as_mask(problem, spec, index) ||
+      spec.family != "normal" || place_along(input, spec) >= 0) {
+    return std::nullopt;
+  }
+  if (is_plain(problem, spec, index, shrink)) return InPlace{normal};
+  if (input.values == Values::angle) return InPlace{uniform};
+  if (are_positions(input.values) && !are_ordered(input.values) && !input.padding &&
+      !is_distinct(spec, index)) {
+    const auto [least, end] = bounds_of(problem, spec, index);
+    return InPlace{below, least, end};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -134,22 +187,11 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
   }
   const auto dtype = dtype_of(input, spec.dtype);
   const auto count = static_cast<std::size_t>(into.numel());
-  const bool plain = is_floating(dtype) && input.values == Values::real && !input.parameter;
-  const bool fast = plain && spec.family == "normal" && shrink == 0;
-  if (!into.is_cpu()) {
+  if (const auto how = in_place(problem, spec, index, shrink, into)) {
     const auto key = stream(spec, index, values);
-    if (fast) return random::fill_normal(key, into);
-    if (input.values == Values::angle && spec.family == "normal") {
-      return random::fill_uniform(key, into);
-    }
-    if (are_positions(input.values) && !are_ordered(input.values) && !input.padding &&
-        !is_distinct(spec, index) && spec.family == "normal") {
-      const auto [least, end] = bounds_of(problem, spec, index);
-      random::fill_below(key, end - least, into);
-      if (least != 0) into.add_(static_cast<std::int64_t>(least));
-      return;
-    }
-    // All others are small, or drawn once a cell: they are made here and brought there.
+    return fill(*how, std::span(&key, 1), std::span(&into, 1));
+  }
+  if (!into.is_cpu()) {
     const auto here = empty(into.sizes().vec(), into.scalar_type());
     draw_input(problem, spec, index, shrink, here);
     into.copy_(here);
@@ -164,7 +206,7 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
     leave_some(spec, index, into);
     return;
   }
-  if (fast) {
+  if (is_plain(problem, spec, index, shrink)) {
     draw_fast_normal(stream(spec, index, values), dtype, into);
     return;
   }
@@ -201,8 +243,25 @@ Tensors draw(const Problem& problem, const CaseSpec& spec, int shrink, at::Devic
   return inputs;
 }
 
-void draw_inputs(const Problem& problem, const CaseSpec& spec, const Tensors& into) {
-  for (std::size_t i = 0; i < into.size(); ++i) draw_input(problem, spec, i, 0, into[i]);
+void draw_inputs(const Problem& problem, std::span<const CaseSpec> specs,
+                 std::span<const Tensors> into) {
+  for (std::size_t index = 0; index < problem.inputs.size(); ++index) {
+    std::optional<InPlace> how;
+    std::vector<std::uint64_t> keys;
+    std::vector<at::Tensor> together;
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      const auto& one = into[i][index];
+      const auto own = in_place(problem, specs[i], index, 0, one);
+      if (!own || (how && *how != *own)) {
+        draw_input(problem, specs[i], index, 0, one);
+        continue;
+      }
+      how = own;
+      keys.push_back(stream(specs[i], index, values));
+      together.push_back(one);
+    }
+    if (how) fill(*how, keys, together);
+  }
 }
 
 }  // namespace ouroboros::judge

@@ -382,11 +382,12 @@ class DeviceRace final : public Race {
     const bool chained = chain_.more != 0;
     const std::size_t count = chained ? 1 : std::min(most, sets_);
     const std::size_t used = chained ? chain_.fewer + chain_.more : count;
-    std::vector<std::uint64_t> drawn;
-    std::vector<CudaRound> rounds;
+    std::vector<Tensors> inputs;
     for (std::size_t set = 0; set < used; ++set) {
-      drawn.push_back(draw_inputs(memory_.tensors(set).inputs));
+      inputs.push_back(memory_.tensors(set).inputs);
     }
+    const auto drawn = draw_inputs(inputs);
+    std::vector<CudaRound> rounds;
     for (std::size_t i = 0; i < count; ++i) {
       // Which of its two runs an arm will be judged by, it cannot know.
       rounds.push_back({i, next_order(), drawn[i] % 2 != 0});

@@ -92,7 +92,9 @@ void Memory::upload() {
 
 void Memory::open_inputs() {
   for (auto& one : shared_) {
-    one.range->allow(Access::read_write);
+    if (!one.buffer.output) {  // Those are open.
+      one.range->allow(Access::read_write);
+    }
   }
 }
 
@@ -178,12 +180,11 @@ void Memory::touch() const {
   }
 }
 
-std::vector<Memory::Part> Memory::forbidden(std::size_t plan) const {
-  std::vector<Part> parts;
-  const auto add = [&parts](const Range& range, Address first, Address end,
-                            const std::string& what) {
-    parts.push_back({end, range.end(), "past the end of " + what});
-    parts.push_back({range.begin(), first, "before the beginning of " + what});
+std::vector<Canary> Memory::canaries(std::size_t plan) const {
+  std::vector<Canary> parts;
+  const auto add = [&](const Range& range, Address first, Address end, const std::string& what) {
+    parts.push_back({end, range.end(), canary_, "past the end of " + what});
+    parts.push_back({range.begin(), first, canary_, "before the beginning of " + what});
   };
   for (std::size_t i = 0; i < shared_.size(); ++i) {
     const auto& one = shared_[i];
@@ -203,37 +204,6 @@ std::vector<Memory::Part> Memory::forbidden(std::size_t plan) const {
     }
   }
   return parts;
-}
-
-std::optional<std::string> Memory::damage(std::size_t plan) {
-  const auto& driver = device_.driver();
-  auto parts = forbidden(plan);
-  std::erase_if(parts, [](const Part& part) { return part.from >= part.to; });
-  std::vector<CanaryResult> found(parts.size());
-  if (parts.empty()) {
-    return std::nullopt;
-  }
-  const auto bytes = found.size() * sizeof found[0];
-  if (!results_ || results_->bytes() < bytes) {
-    results_ = std::make_unique<Range>(device_, bytes);
-  }
-  device_.upload(results_->begin(), found.data(), bytes);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    device_.launch("ouroboros_canary", device_.multiprocessors(), 1024, 0, parts[i].from,
-                   parts[i].to - parts[i].from, canary_, results_->begin() + i * sizeof found[0]);
-  }
-  device_.wait(Clock::now() + patience);
-  driver.check(driver.cuMemcpyDtoH(found.data(), results_->begin(), bytes), "cuMemcpyDtoH");
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (found[i].bytes != 0) {
-      const auto& part = parts[i];
-      const bool after = part.where.starts_with("past");
-      return fmt::format("wrote out of bounds: {} bytes {}",
-                         after ? found[i].last + 1 : part.to - part.from - found[i].first,
-                         part.where);
-    }
-  }
-  return std::nullopt;
 }
 
 void Memory::make_room_for_outputs(std::size_t copies) {

@@ -2,11 +2,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "executor/cuda/main/canaries.hpp"
 #include "executor/cuda/main/exchange.hpp"
 #include "executor/cuda/main/kernels.hpp"
 #include "executor/cuda/main/range.hpp"
@@ -48,8 +47,8 @@ class Memory {
   /// Enqueues a read of every page, so that a kernel that comes next finds addresses translated.
   void touch() const;
 
-  /// What was written outside of the buffers of plan number `plan`, in words.
-  [[nodiscard]] std::optional<std::string> damage(std::size_t plan);
+  /// What lies around the buffers of plan number `plan`, and may not be written.
+  [[nodiscard]] std::vector<Canary> canaries(std::size_t plan) const;
 
   /// Makes memory for copies of the outputs.
   void make_room_for_outputs(std::size_t copies);
@@ -75,15 +74,9 @@ class Memory {
     std::span<const std::byte> image;
     std::unique_ptr<Range> pristine;
   };
-  struct Part {  ///< Bytes that nobody may write.
-    Address from = 0;
-    Address to = 0;
-    std::string where;
-  };
 
   void poison_scratch(std::size_t plan, std::uint32_t pattern) const;
   [[nodiscard]] Address private_address(std::size_t index, std::uint64_t bytes) const;
-  [[nodiscard]] std::vector<Part> forbidden(std::size_t plan) const;
 
   Device& device_;
   Exchange& arena_;
@@ -94,7 +87,6 @@ class Memory {
   std::vector<Private> private_;
   std::vector<std::vector<State>> states_;
   std::vector<std::vector<std::unique_ptr<Range>>> kept_;  ///< By copy, then output.
-  std::unique_ptr<Range> results_;                         ///< Of looking for damage.
 };
 
 }  // namespace ouroboros::cuda

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <numeric>
 
 #include "executor/cuda/main/fault.hpp"
@@ -53,6 +54,7 @@ Race::Race(Device& device, std::unique_ptr<Exchange> arena,
     : device_(device),
       padding_(setup.padding == 0 ? nullptr : std::make_unique<Range>(device, setup.padding)),
       arena_(std::move(arena)),
+      canaries_(device),
       bracket_(device, setup.cache) {
   load(std::move(arms), setup.code_copies);
   clear_local_memory();
@@ -168,12 +170,11 @@ std::vector<Race::Block> Race::run(const std::vector<Round>& rounds, const Chain
   for (const auto& round : rounds) {
     samples += round.order.size();
   }
-  const Range counters(device_, std::max<std::size_t>(samples, 1) * sizeof(std::uint64_t));
-  prepare(samples, chain, counters);
+  prepare(samples, chain);
   Turn turn;
   turn.chain = chain;
   turn.seconds = seconds;
-  turn.counter = counters.begin();
+  turn.counter = counters_->begin();
   std::vector<Block> blocks;
   for (const auto& round : rounds) {
     blocks.push_back(run_round(round, turn));
@@ -183,7 +184,7 @@ std::vector<Race::Block> Race::run(const std::vector<Round>& rounds, const Chain
     turn.counter += round.order.size() * sizeof(std::uint64_t);
     turn.stamp += round.order.size() * stamps_each;
   }
-  read(counters, blocks, chain.more == 0 ? 1 : 2);
+  read(blocks, chain.more == 0 ? 1 : 2);
   if (const auto found = damage(); found && !blocks.empty()) {
     blocks.back().replay.outcome = Outcome::fault;
     blocks.back().replay.evidence = *found;
@@ -191,7 +192,7 @@ std::vector<Race::Block> Race::run(const std::vector<Round>& rounds, const Chain
   return blocks;
 }
 
-void Race::prepare(std::size_t samples, const Chain& chain, const Range& counters) {
+void Race::prepare(std::size_t samples, const Chain& chain) {
   if (chain.more != 0 && bracket_.submission() == Submission::stream) {
     bracket_.escalate();  // A flush is too short to hide so many launches.
   }
@@ -199,8 +200,13 @@ void Race::prepare(std::size_t samples, const Chain& chain, const Range& counter
     stamps_.reset();
     stamps_ = std::make_unique<Stamps>(device_, samples * stamps_each);
   }
+  const auto counted = std::max<std::size_t>(samples, 1) * sizeof(std::uint64_t);
+  if (!counters_ || counters_->bytes() < counted) {
+    counters_.reset();
+    counters_ = std::make_unique<Range>(device_, counted);
+  }
   stamps_->clear();
-  counters.fill(counters.begin(), counters.end(), 0);
+  counters_->fill(counters_->begin(), counters_->begin() + counted, 0);
   // Mapping memory makes the device forget how addresses translate: the first flush after it, and
   // the first run, would be slow.
   for (const auto& set : sets_) {
@@ -356,14 +362,14 @@ Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& s
 }
 
 /// Completes samples by what the device wrote meanwhile.
-void Race::read(const Range& counters, std::vector<Block>& blocks, std::size_t brackets) {
+void Race::read(std::vector<Block>& blocks, std::size_t brackets) {
   std::size_t samples = 0;
   for (const auto& block : blocks) {
     samples += block.samples.size();
   }
   std::vector<std::uint64_t> differing(samples);
   const auto& driver = device_.driver();
-  driver.check(driver.cuMemcpyDtoH(differing.data(), counters.begin(),
+  driver.check(driver.cuMemcpyDtoH(differing.data(), counters_->begin(),
                                    differing.size() * sizeof(std::uint64_t)),
                "cuMemcpyDtoH");
   stamps_->fetch();
@@ -385,13 +391,12 @@ void Race::read(const Range& counters, std::vector<Block>& blocks, std::size_t b
   }
 }
 
-std::optional<std::string> Race::damage() const {
+std::optional<std::string> Race::damage() {
+  std::vector<Canary> canaries;
   for (const auto& set : sets_) {
-    if (auto found = set->damage(0)) {
-      return found;
-    }
+    std::ranges::move(set->canaries(0), std::back_inserter(canaries));
   }
-  return std::nullopt;
+  return canaries_.damage(std::move(canaries));
 }
 
 }  // namespace ouroboros::cuda

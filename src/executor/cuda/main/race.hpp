@@ -80,7 +80,7 @@ class Race {
   [[nodiscard]] std::vector<const LaunchPlan*> plans() const;
   [[nodiscard]] Program& program(std::size_t arm);
   void check(const std::vector<Round>& rounds, const Chain& chain) const;
-  void prepare(std::size_t samples, const Chain& chain, const Range& counters);
+  void prepare(std::size_t samples, const Chain& chain);
   Block run_round(const Round& round, Turn turn);
   void take_all(const Round& round, Turn turn, Block& block);
   void rehearse(const Turn& turn, Block& block);
@@ -88,8 +88,8 @@ class Race {
   void wait(double seconds);
   Sample take(const Turn& turn);
   Bracket::Times measure(const Turn& turn, const std::vector<std::size_t>& sets);
-  void read(const Range& counters, std::vector<Block>& blocks, std::size_t brackets);
-  [[nodiscard]] std::optional<std::string> damage() const;
+  void read(std::vector<Block>& blocks, std::size_t brackets);
+  [[nodiscard]] std::optional<std::string> damage();
 
   Device& device_;
   std::unique_ptr<Range> padding_;
@@ -99,6 +99,8 @@ class Race {
   std::unique_ptr<LocalScrub> local_;              ///< Where kernels have such memory.
   std::vector<std::unique_ptr<Memory>> sets_;
   std::unique_ptr<Stamps> stamps_;
+  std::unique_ptr<Range> counters_;  ///< Of words that differ, by sample.
+  Canaries canaries_;
   Bracket bracket_;
   std::size_t rounds_ = 0;  ///< That have been run: which copies are next.
   bool uploaded_ = false;

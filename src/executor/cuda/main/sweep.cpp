@@ -63,7 +63,7 @@ Replay Sweep::replay(std::size_t call, bool high, double seconds,
   fill_shared(device_, high ? fresh_number() : fresh_pattern());
   replay = run(program, seconds, without, high);
   if (replay.outcome == Outcome::returned) {
-    if (const auto damage = memory.damage(0)) {
+    if (const auto damage = Canaries(device_).damage(memory.canaries(0))) {
       replay.outcome = Outcome::fault;
       replay.evidence = *damage;
     }

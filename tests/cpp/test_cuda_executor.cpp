@@ -577,6 +577,21 @@ TEST_CASE("every set has inputs and outputs of its own") {
                     ContainsSubstring("no call 3"));
 }
 
+TEST_CASE("a timed arm that writes beside its outputs is found, whichever set it meets") {
+  for (const std::size_t set : {std::size_t{0}, std::size_t{2}}) {
+    const auto executor = CudaExecutor::start(options());
+    const auto call = sets_of(3);
+    const auto race =
+        executor->open_race({plan_of("scale"), poke(4096 + 99)}, call.arena(), {0, 3});
+    race->upload();
+    CHECK(race->run({{set, {0, 0}}}).back().replay.outcome == Outcome::returned);
+    const auto replay = race->run({{set, {1}}}).back().replay;
+    CHECK(replay.outcome == Outcome::fault);
+    CHECK(replay.evidence ==
+          "wrote out of bounds: 100 bytes past the end of the pages of output 'out'");
+  }
+}
+
 TEST_CASE("what a kernel leaves in local memory is gone at its next run") {
   const auto executor = CudaExecutor::start(options());
   const OneCall call(count);

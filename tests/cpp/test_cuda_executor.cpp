@@ -673,6 +673,18 @@ TEST_CASE("a copy of the code that is next has run before it is timed, no arm's 
   CHECK(slow == (arms == 1 ? 0 : rounds.size() / 2));  // Slow where the other was tried last.
 }
 
+TEST_CASE("a race's padding takes memory before all else does") {
+  const auto executor = CudaExecutor::start(options());
+  const OneCall call(count);
+  const auto padded = [&](std::size_t mebibytes) {
+    CudaRaceOptions where;
+    where.padding_bytes = mebibytes << 20;
+    return executor->open_race({plan_of("scale")}, call.arena(), where);
+  };
+  CHECK(padded(900)->opening().outcome == Outcome::returned);
+  CHECK_THROWS_WITH(padded(1024), ContainsSubstring("GPU memory cannot be had"));
+}
+
 TEST_CASE("an arm that hangs while its next copy is tried ends the race by its name") {
   auto impatient = options();
   impatient.limits.replay_seconds = 0.2;

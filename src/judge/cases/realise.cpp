@@ -252,21 +252,32 @@ double gain_of(const Problem& problem, const Case& one, const at::Tensor& oracle
   return std::clamp(made / given, 1.0, 0x1p20);
 }
 
-}  // namespace
+/// What the oracle's run said of itself.
+struct Seen {
+  Tensors raised;  ///< The inputs, in the oracle's dtypes.
+  std::int64_t most_terms = 1;
+  std::int64_t longest_added = 1;
+  double product = 0;
+  Logistic logistic;
+};
 
-Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
-  const at::NoGradGuard no_grad;
-  const FullPrecision full_precision;
-  const c10::OptionalDeviceGuard current(where);
-  std::optional<Serial> serial;
-  if (input_elements(problem, spec.axes) <= serial_elements) {
-    serial.emplace();
-  } else {
-    require_threads();
-  }
-  Case one;
-  one.spec = spec;
-  Tensors raised;
+void run_and_watch(const Problem& problem, Case& one, Seen& seen) {
+  seen.raised = raise(one.inputs);
+  seen.product = 0;
+  Inside watching;
+  watching.most_terms = &seen.most_terms;
+  watching.longest_added = &seen.longest_added;
+  watching.largest_product = &seen.product;
+  watching.logistic = &seen.logistic;
+  watching.calls = &one.calls;
+  one.oracle = run_oracle(problem, one.spec, seen.raised, watching);
+}
+
+/// Fills in inputs, and what reference and oracle make of them: halved until the reference stays
+/// within its range, and once more.
+Seen draw_within_range(const Problem& problem, Case& one, at::Device where) {
+  const auto& spec = one.spec;
+  Seen seen;
   // What just stays inside for the reference may not for others, who round otherwise.
   bool room = true;
   // log(1 + exp(x)) is infinite in float64 too, long before who writes it otherwise is. Where it
@@ -278,23 +289,11 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
   bool may_be_lost = false;
   auto fewest = std::numeric_limits<std::int64_t>::max();
   int fewest_at = 0;
-  std::int64_t most_terms = 1;
-  std::int64_t longest_added = 1;
-  double product = 0;
-  Logistic logistic;
   for (int shrink = 0;; ++shrink) {
     one.inputs = draw(problem, spec, shrink, where);
     one.reference = run_reference(problem, spec, one.inputs);
     if (shrink == 0) check_determinism(problem, one);
-    raised = raise(one.inputs);
-    product = 0;
-    Inside watching;
-    watching.most_terms = &most_terms;
-    watching.longest_added = &longest_added;
-    watching.largest_product = &product;
-    watching.logistic = &logistic;
-    watching.calls = &one.calls;
-    one.oracle = run_oracle(problem, spec, raised, watching);
+    run_and_watch(problem, one, seen);
     check_agreement(problem, spec, one.reference, one.oracle);
     if (!may_be_infinite && !is_finite(one.oracle)) {
       may_be_infinite = shrink >= few_halvings;
@@ -308,17 +307,21 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     }
     const bool last = spec.family == "normal" || shrink >= most_halvings || may_be_lost;
     const bool inside =
-        (one.lost == 0 || may_be_lost) && (last || product <= largest_of(spec.dtype));
-    if (inside && room) break;
+        (one.lost == 0 || may_be_lost) && (last || seen.product <= largest_of(spec.dtype));
+    if (inside && room) return seen;
     room = inside;
     if (inside || !last) continue;
     may_be_lost = true;
     room = true;
     shrink = fewest_at - 1;
   }
-  const auto free = without_roundings(problem, one);
-  const auto longest_of_all = longest_sum(problem, one, most_terms, longest_added);
-  const auto longest = free.terms > 0 ? free.terms : longest_of_all;
+}
+
+/// What each output is where inputs, and results on the way, move by what rounding moves them.
+/// `longest`: how many terms of one sum there are.
+std::vector<Tensors> moved_outputs(const Problem& problem, Case& one, const Seen& seen,
+                                   std::int64_t longest) {
+  const auto& spec = one.spec;
   // What moves grows with what is added up, but for what moves inside by itself.
   const double growth = std::sqrt(static_cast<double>(longest));
   std::vector<Tensors> moved(one.oracle.size());
@@ -330,11 +333,11 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     inside.large_wholes = perturbation;
     inside.of_differences =
         lost_in_differences(spec.dtype) * (spec.dtype == DType::float64 ? growth : 1.0);
-    inside.tanh_form = logistic.magnified() ? 0.0 : roundoff_of(spec.dtype);
+    inside.tanh_form = seen.logistic.magnified() ? 0.0 : roundoff_of(spec.dtype);
     inside.eight_bits = multiplies_eight_bits(problem);
     inside.seed = random::key(key, 1000);
     inside.most_calls = most_calls(one);
-    inside.given = &raised;
+    inside.given = &seen.raised;
     inside.edges = &one.edges;
     const auto moves = time == 0 ? Moves::together : Moves::by_place;
     const auto inputs = judge::moved(one.inputs, perturbation, moves, key);
@@ -344,13 +347,18 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
       moved[i].push_back(outputs[i]);
     }
   }
-  one.copies = find_copies(problem, one, moved);
+  return moved;
+}
+
+/// Learns from all that was run how far each output may be off.
+void allow(const Problem& problem, Case& one, const Seen& seen, const Unrounded& free,
+           const std::vector<Tensors>& moved, std::int64_t longest) {
   const auto rounded = roundings_on_the_way(problem, one);
-  const bool large = spec.dtype != DType::float64 && is_large_product(product);
+  const bool large = one.spec.dtype != DType::float64 && is_large_product(seen.product);
   const auto of_products =
       large ? errors_of_large_products(problem, one) : Tensors(one.oracle.size());
   for (std::size_t i = 0; i < one.oracle.size(); ++i) {
-    const Evidence evidence{spec.dtype,
+    const Evidence evidence{one.spec.dtype,
                             one.reference[i],
                             rounded.results[i],
                             output_of(free.singles, i),
@@ -370,6 +378,29 @@ Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
     }
     ask_nothing_beyond_range(one, i, free);
   }
+}
+
+}  // namespace
+
+Case realise(const Problem& problem, const CaseSpec& spec, at::Device where) {
+  const at::NoGradGuard no_grad;
+  const FullPrecision full_precision;
+  const c10::OptionalDeviceGuard current(where);
+  std::optional<Serial> serial;
+  if (input_elements(problem, spec.axes) <= serial_elements) {
+    serial.emplace();
+  } else {
+    require_threads();
+  }
+  Case one;
+  one.spec = spec;
+  const auto seen = draw_within_range(problem, one, where);
+  const auto free = without_roundings(problem, one);
+  const auto longest_of_all = longest_sum(problem, one, seen.most_terms, seen.longest_added);
+  const auto longest = free.terms > 0 ? free.terms : longest_of_all;
+  const auto moved = moved_outputs(problem, one, seen, longest);
+  one.copies = find_copies(problem, one, moved);
+  allow(problem, one, seen, free, moved, longest);
   if (may_cross(problem, one)) one.crossing_terms = longest_of_all;
   allow_crossings(problem, one);
   allow_close_calls(problem, one, free.loops);

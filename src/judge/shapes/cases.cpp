@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <set>
 #include <span>
 #include <utility>
@@ -17,6 +18,7 @@ namespace {
 constexpr int wild_count = 3;
 constexpr std::size_t most_turns = 4;      ///< Of inputs that have a family for themselves.
 constexpr std::uint64_t widest_bits = 13;  ///< Extents of wild shapes are below two to this power.
+constexpr std::size_t most_pairs = 6;      ///< Of axes that are alike.
 
 /// A shape before it is fitted to a problem: an extent for the leading axes and for the last.
 struct Archetype {
@@ -140,6 +142,74 @@ std::vector<AxisValues> square_shapes(const Problem& problem, std::uint64_t seed
   if (free < 2) return {};
   const auto extent = free == 2 ? drawn(seed, 78, 33, 65) : drawn(seed, 78, 9, 17);
   return {shaped(problem, {extent, extent, extent})};
+}
+
+/// A shape of the seed's with no two extents alike, all short, so that many such shapes are cheap.
+AxisValues short_shape(const Problem& problem, std::uint64_t key) {
+  const auto free = free_axes(problem);
+  const std::int64_t step = free.size() == 2 ? 97 : free.size() == 3 ? 12 : 4;
+  auto axes = shaped(problem, {1, 1, 1});
+  std::int64_t least = 3;
+  std::vector<std::size_t> places(free.size());
+  std::iota(places.begin(), places.end(), 0);
+  std::ranges::sort(places, {}, [&](std::size_t i) { return random::bits(key, i); });
+  for (const auto place : places) {
+    axes[free[place]->name] =
+        least + static_cast<std::int64_t>(random::below(key, 32 + place, step));
+    least += step;
+  }
+  return axes;
+}
+
+/// What is left of shapes once each extent is one that its axis may have, and all fit.
+void add_if_legal(const Problem& problem, AxisValues axes, std::vector<AxisValues>& shapes) {
+  for (const auto* axis : free_axes(problem)) {
+    if (axis->minimum > 1 && axes[axis->name] == 1) return;
+    axes[axis->name] = legal(*axis, axes[axis->name]);
+  }
+  axes = fitted(problem, std::move(axes), most_elements);
+  if (std::ranges::find(shapes, axes) == shapes.end()) shapes.push_back(std::move(axes));
+}
+
+/// One axis of extent one and the others longer, for each axis: a single sample of a batch, a
+/// single query, a single head. Code often has a path of its own for those.
+std::vector<AxisValues> unit_shapes(const Problem& problem, std::uint64_t seed) {
+  const auto free = free_axes(problem);
+  std::vector<AxisValues> shapes;
+  for (std::size_t i = 0; free.size() > 1 && i < free.size(); ++i) {
+    auto axes = short_shape(problem, random::key(seed, 90 + i));
+    axes[free[i]->name] = 1;
+    add_if_legal(problem, std::move(axes), shapes);
+  }
+  return shapes;
+}
+
+/// Two axes alike and the others not: both of extent one where that leaves two others, and both as
+/// long as each other. Each pair of few axes, some of many.
+std::vector<AxisValues> paired_shapes(const Problem& problem, std::uint64_t seed) {
+  const auto free = free_axes(problem);
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    for (std::size_t k = i + 1; k < free.size(); ++k) pairs.emplace_back(i, k);
+  }
+  const auto order = random::key(seed, 89);
+  std::ranges::sort(pairs, {}, [&](const auto& pair) {
+    return random::bits(order, pair.first * free.size() + pair.second);
+  });
+  if (pairs.size() > most_pairs) pairs.resize(most_pairs);
+  std::vector<AxisValues> shapes;
+  for (std::size_t i = 0; free.size() > 2 && i < pairs.size(); ++i) {
+    const auto& one = free[pairs[i].first]->name;
+    const auto& other = free[pairs[i].second]->name;
+    auto axes = short_shape(problem, random::key(seed, 100 + 2 * i));
+    axes[other] = axes[one];
+    add_if_legal(problem, axes, shapes);
+    if (free.size() < 4) continue;
+    axes = short_shape(problem, random::key(seed, 101 + 2 * i));
+    axes[one] = axes[other] = 1;
+    add_if_legal(problem, std::move(axes), shapes);
+  }
+  return shapes;
 }
 
 /// Shapes of any proportions, each extent drawn from all sizes alike.
@@ -365,6 +435,17 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
     // Beside others in a patchwork exponentials of them overflow: along an axis in between, too.
     const bool far = std::ranges::find(names, "far_above") != names.end();
     if (far && free_axes(problem).size() > 2) add(dtype, turned.back(), "far_above");
+  }
+  const auto units = unit_shapes(problem, seed);
+  for (const auto dtype : dtypes) {
+    for (const auto& axes : units) {
+      add(dtype, axes, "normal");
+      // Rows of other families have paths of their own too, but few of them are here.
+      if (free_axes(problem).size() < 4) add(dtype, axes, "patchwork");
+    }
+    // A path for a shape is one in all dtypes.
+    if (dtype != long_dtype) continue;
+    for (const auto& axes : paired_shapes(problem, seed)) add(dtype, axes, "normal");
   }
   return cases;
 }

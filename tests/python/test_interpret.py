@@ -892,7 +892,7 @@ def test_modules_are_on_the_device(judge: Judge, moved: str, inside: str, value:
 def test_a_function_for_constants_is_named(judge: Judge) -> None:
     function = "@triton.constexpr_function\ndef f(block):\n    return block // block\n\n\n"
     source = DOUBLE.replace("@triton.jit", f"{function}@triton.jit", 1)
-    op = "f is a ConstexprFunction"
+    op = "f, which is a ConstexprFunction"
     assert refusal(judge(source.replace(VALUES, f"{VALUES} * f(BLOCK)"))) == ("unsupported", op)
 
 
@@ -974,6 +974,9 @@ def test_a_variable_of_a_list_is_only_its_own(judge: Judge, lines: str, name: st
         ("factor = tl.where(-1 < at < 0, 2.0, 3.0)", 3),
         ("factor = tl.where(not (at < 0), 2.0, 3.0)", 2),
         ("factor = 2 if BLOCK > 5 and count > 5 else 3", 2),
+        ("a = [at]\nfor i in tl.static_range(2):\n    a = a + [0 * at + i]\nfactor = 2 + a[2]", 3),
+        ("a = (0 * at,)\na = [0 * at + 2] + a\nfactor = a[0]", 2),
+        ("a = [at]\na += [0 * at + 2]\nfactor = a[1]", 2),
         ("factor = 2 if f'{THREE}' == '3' else 5", 2),
         ("factor = 2 if f'{BLOCK:5}' == '64' else 5", 2),
         ("factor = 2 if '%s' % THREE == '3' else 5", 2),

@@ -68,9 +68,10 @@ def _plain(value: Any) -> Any:
 def _function(function: Any, inside: tuple[Any, ...]) -> Record:
     """Returns the text of a function of Triton's, and what the names in it stand for."""
     if any(function is one for one in inside):
-        return _unknown(f"{function.__name__} calls itself")
+        return _unknown(f"{function.__name__}, which calls itself")
     if type(function) is not JITFunction:
-        return _unknown(f"{getattr(function, '__name__', '?')} is a {type(function).__name__}")
+        name = getattr(function, "__name__", "?")
+        return _unknown(f"{name}, which is a {type(function).__name__}")
     inside = (*inside, function)
     (tree,) = ast.parse(function.src).body
     scope = {**function.__globals__, **inspect.getclosurevars(function.fn).nonlocals}

@@ -279,7 +279,8 @@ _TUPLES = (tuple, list, tl.tuple)
 
 def _operated(kind: str, left: Any, right: Any) -> Any:
     """Returns what the compiler makes of two operands."""
-    left, right = _plain(left), _plain(right)
+    # The compiler has no lists.
+    left, right = (tuple(one) if isinstance(one, list) else _plain(one) for one in (left, right))
     if isinstance(left, str) and kind == "Mod" and type(right) not in _NUMBERS:
         raise unknown("a text made of something else than numbers")
     if kind in ("Is", "IsNot") and type(left) in _NUMBERS and type(right) in _NUMBERS:

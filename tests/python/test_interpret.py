@@ -258,6 +258,65 @@ def run(x):
     assert torch.equal(tensor(judge(source, x, target=target)), expected)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "update", "start", "expected"),
+    [
+        (torch.float32, "add", 0, lambda x: 2 * x),
+        (torch.bfloat16, "add", 0, lambda x: 2 * x),
+        (torch.int32, "add", 1, lambda x: 2 * x + 1),
+        (torch.int32, "min", 1, lambda x: x.clamp(max=1)),
+        (torch.int32, "max", 1, lambda x: x.clamp(min=1)),
+        (torch.int32, "or", 6, lambda x: x | 6),
+    ],
+)
+@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+def test_descriptors_update_memory(
+    judge: Judge, target: str, dtype: torch.dtype, update: str, start: int, expected: Any
+) -> None:
+    """Two programs do, and what is beyond the shape stays as it was."""
+    source = (
+        HEAD
+        + f"""
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+
+@triton.jit
+def kernel(source, target):
+    target.atomic_{update}([0, 0], source.load([0, 0]))
+    target.atomic_{update}([0, 16], source.load([0, 16]))
+
+
+def run(x):
+    out = torch.full_like(x, {start})
+    kernel[(2,)](*(TensorDescriptor.from_tensor(one, [4, 16]) for one in (x, out)))
+    return out
+"""
+    )
+    x = (torch.arange(3 * 24) - 30).view(3, 24).to(dtype)
+    assert torch.equal(tensor(judge(source, x, target=target)), expected(x))
+
+
+def test_programs_add_bfloat16_to_one_place(judge: Judge) -> None:
+    """The interpreter by itself adds their bits."""
+    source = (
+        HEAD
+        + """
+@triton.jit
+def kernel(x_ptr, out_ptr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.program_id(0) * N + tl.arange(0, N))
+    tl.atomic_add(out_ptr + tl.arange(0, N) % 8, x)
+
+
+def run(x):
+    out = torch.zeros(8, dtype=x.dtype, device=x.device)
+    kernel[(4,)](x, out, N=16)
+    return out
+"""
+    )
+    x = (torch.arange(64) % 5 - 2).to(torch.bfloat16)
+    assert torch.equal(tensor(judge(source, x)), x.view(8, 8).sum(0))
+
+
 def test_bfloat16_is_rounded_to_nearest(judge: Judge) -> None:
     """The interpreter truncates by itself."""
     x = torch.tensor([1.0039, 1.00390625, 1.01171875, -3.99999, 3.4e38, torch.inf, torch.nan, 0.0])

@@ -16,9 +16,10 @@ namespace ouroboros::judge {
 namespace {
 
 constexpr int wild_count = 3;
-constexpr std::size_t most_turns = 4;      ///< Of inputs that have a family for themselves.
-constexpr std::uint64_t widest_bits = 13;  ///< Extents of wild shapes are below two to this power.
-constexpr std::size_t most_pairs = 6;      ///< Of axes that are alike.
+constexpr std::size_t most_turns = 4;       ///< Of inputs that have a family for themselves.
+constexpr std::uint64_t widest_bits = 13;   ///< Extents of wild shapes are below two to this power.
+constexpr std::size_t most_unit_pairs = 6;  ///< Of axes that are both one.
+constexpr std::size_t most_equal_pairs = 3;  ///< Of axes that are as long as each other.
 
 /// A shape before it is fitted to a problem: an extent for the leading axes and for the last.
 struct Archetype {
@@ -185,7 +186,7 @@ std::vector<AxisValues> unit_shapes(const Problem& problem, std::uint64_t seed) 
 }
 
 /// Two axes alike and the others not: both of extent one where that leaves two others, and both as
-/// long as each other. Each pair of few axes, some of many.
+/// long as each other. Each pair of few axes, some of many: a kernel is compiled for each shape.
 std::vector<AxisValues> paired_shapes(const Problem& problem, std::uint64_t seed) {
   const auto free = free_axes(problem);
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
@@ -196,18 +197,21 @@ std::vector<AxisValues> paired_shapes(const Problem& problem, std::uint64_t seed
   std::ranges::sort(pairs, {}, [&](const auto& pair) {
     return random::bits(order, pair.first * free.size() + pair.second);
   });
-  if (pairs.size() > most_pairs) pairs.resize(most_pairs);
+  pairs.resize(std::min(pairs.size(), most_unit_pairs));
   std::vector<AxisValues> shapes;
   for (std::size_t i = 0; free.size() > 2 && i < pairs.size(); ++i) {
     const auto& one = free[pairs[i].first]->name;
     const auto& other = free[pairs[i].second]->name;
-    auto axes = short_shape(problem, random::key(seed, 100 + 2 * i));
-    axes[other] = axes[one];
-    add_if_legal(problem, axes, shapes);
-    if (free.size() < 4) continue;
-    axes = short_shape(problem, random::key(seed, 101 + 2 * i));
-    axes[one] = axes[other] = 1;
-    add_if_legal(problem, std::move(axes), shapes);
+    if (i < most_equal_pairs) {
+      auto axes = short_shape(problem, random::key(seed, 100 + 2 * i));
+      axes[other] = axes[one];
+      add_if_legal(problem, std::move(axes), shapes);
+    }
+    if (free.size() > 3) {
+      auto axes = short_shape(problem, random::key(seed, 101 + 2 * i));
+      axes[one] = axes[other] = 1;
+      add_if_legal(problem, std::move(axes), shapes);
+    }
   }
   return shapes;
 }

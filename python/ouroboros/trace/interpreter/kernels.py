@@ -21,6 +21,7 @@ from triton.runtime.jit import JITFunction
 
 from ouroboros.trace.interpreter.arithmetic import arithmetic
 from ouroboros.trace.interpreter.bfloat16 import bfloat16
+from ouroboros.trace.interpreter.descriptors import descriptors
 from ouroboros.trace.interpreter.elements import elements
 from ouroboros.trace.interpreter.float8 import float8
 from ouroboros.trace.interpreter.libdevice import libdevice
@@ -90,6 +91,7 @@ def interpreted(memory: Memory) -> Iterator[None]:
         libdevice(stack)
         operators(stack)
         elements(stack)
+        descriptors(stack)
         arithmetic(stack)
         bfloat16(stack)
         float8(stack)

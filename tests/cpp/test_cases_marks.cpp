@@ -145,6 +145,25 @@ TEST_CASE("a reference's whole numbers are found where integers meet them", "[ju
   CHECK(marks(cuts, Values::real) == (Numbers{-3, 500}));
 }
 
+TEST_CASE("multiples of what integers are divided by are marks, and what shifts step at",
+          "[judge]") {
+  const auto found = [](auto&& made) {
+    return marks_of(
+               of_classes([made](const Tensors& in) { return Tensors{made(in[1])}; }, Values::real),
+               DType::float32)
+        .whole;
+  };
+  const Numbers days = {-172800, -86400, 86400, 172800};
+  CHECK(found([](const at::Tensor& x) { return x.remainder(86400); }) == days);
+  CHECK(found([](const at::Tensor& x) { return x.floor_divide(86400); }) == days);
+  CHECK(found([](const at::Tensor& x) { return x.div(86400, "trunc"); }) == days);
+  CHECK(found([](const at::Tensor& x) { return x.div(86400); }).empty());
+  CHECK(found([](const at::Tensor& x) { return x.bitwise_right_shift(16); }) ==
+        Numbers{-65536, -32768, 32768, 65536});
+  CHECK(found([](const at::Tensor& x) { return x.__rshift__(16); }) ==
+        Numbers{-65536, -32768, 32768, 65536});
+}
+
 TEST_CASE("what real numbers are compared with is no mark", "[judge]") {
   CHECK(marks([](const Tensors& in) {
           return Tensors{at::where(in[0] > 5, in[0], in[0] * in[1].unsqueeze(1))};

@@ -145,6 +145,28 @@ void note_whole(double value, MarkNotes& notes) {
   }
 }
 
+/// Whole multiples are where quotients and remainders of integers step, of either sign.
+void note_multiples(double divisor, MarkNotes& notes) {
+  for (const double times : {1.0, -1.0, 2.0, -2.0}) note_whole(times * divisor, notes);
+}
+
+/// Numbers of which a shift to the right leaves nothing, and those halfway between two, which
+/// rounding sends either way.
+void note_shift(double by, MarkNotes& notes) {
+  if (!(by >= 1.0 && by < 53.0)) return;
+  for (const double sign : {1.0, -1.0}) {
+    for (const int less : {0, 1})
+      note_whole(sign * std::ldexp(1.0, static_cast<int>(by) - less), notes);
+  }
+}
+
+bool leaves_a_remainder(std::string_view name, const c10::FunctionSchema& schema,
+                        const torch::jit::Stack& stack) {
+  if (is_one_of(name, {"remainder", "fmod", "floor_divide"})) return true;
+  const auto* rounding = argument("rounding_mode", schema, stack);
+  return name == "div" && rounding != nullptr && !rounding->isNone();
+}
+
 bool puts_in_order(std::string_view name) {
   return is_one_of(name,
                    {"lt", "le", "gt", "ge", "less", "less_equal", "greater", "greater_equal"});
@@ -302,6 +324,11 @@ void note_marks(std::string_view name, const c10::FunctionSchema& schema,
     note("boundaries", tensor);
   } else if (name == "searchsorted") {
     note("sorted_sequence", tensor);
+  } else if (leaves_a_remainder(name, schema, stack)) {
+    for (const double one : constants(given("other"), tensor, computed)) note_multiples(one, notes);
+  } else if (is_one_of(name, {"bitwise_right_shift", "__rshift_"})) {
+    // The latter is `__rshift__`: names come without the underscore of what works in place.
+    for (const double one : constants(given("other"), tensor, computed)) note_shift(one, notes);
   }
 }
 

@@ -19,7 +19,8 @@ namespace ouroboros::judge {
 /// What a reference asks of its inputs. Numbers are ascending; drawn by chance alone they would
 /// hardly be met.
 struct Marks {
-  /// Those that it compares integers with, cuts them off at or leaves out as an `ignore_index`.
+  /// Those that it compares integers with, cuts them off at or leaves out as an `ignore_index`, and
+  /// where quotients and shifts of them step.
   std::vector<std::int64_t> whole;
   std::vector<RealMark> real;
   std::vector<Mask> masks;            ///< Inputs that it treats as one does masks.

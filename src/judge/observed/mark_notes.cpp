@@ -155,8 +155,9 @@ void note_multiples(double divisor, MarkNotes& notes) {
 void note_shift(double by, MarkNotes& notes) {
   if (!(by >= 1.0 && by < 53.0)) return;
   for (const double sign : {1.0, -1.0}) {
-    for (const int less : {0, 1})
+    for (const int less : {0, 1}) {
       note_whole(sign * std::ldexp(1.0, static_cast<int>(by) - less), notes);
+    }
   }
 }
 

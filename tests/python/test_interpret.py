@@ -296,6 +296,29 @@ def run(x):
     assert torch.equal(tensor(judge(source, x, target=target)), expected(x))
 
 
+def test_descriptors_of_unsigned_integers_order_them_as_such(judge: Judge) -> None:
+    source = (
+        HEAD
+        + """
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+
+@triton.jit
+def kernel(source, target):
+    target.atomic_max([0, 0], source.load([0, 0]))
+
+
+def run(x):
+    out = torch.full_like(x, 7)
+    views = (one.view(torch.uint32) for one in (x, out))
+    kernel[(1,)](*(TensorDescriptor.from_tensor(one, [4, 16]) for one in views))
+    return out
+"""
+    )
+    x = (torch.arange(4 * 16, dtype=torch.int32) - 30).view(4, 16)
+    assert torch.equal(tensor(judge(source, x)), x.where((x < 0) | (x > 7), 7))
+
+
 def test_programs_add_bfloat16_to_one_place(judge: Judge) -> None:
     """The interpreter by itself adds their bits."""
     source = (

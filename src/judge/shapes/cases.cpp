@@ -162,7 +162,7 @@ AxisValues short_shape(const Problem& problem, std::uint64_t key) {
   return axes;
 }
 
-/// What is left of shapes once each extent is one that its axis may have, and all fit.
+/// Adds a shape, with extents that its axes may have; not where an axis has to be longer than one.
 void add_if_legal(const Problem& problem, AxisValues axes, std::vector<AxisValues>& shapes) {
   for (const auto* axis : free_axes(problem)) {
     if (axis->minimum > 1 && axes[axis->name] == 1) return;

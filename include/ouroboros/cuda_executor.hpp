@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -123,6 +124,8 @@ struct CudaChain {
 /// Several plans of one signature that take turns on the same physical pages at the same addresses.
 class OUROBOROS_API CudaRace {
  public:
+  static constexpr std::size_t all_sets = std::numeric_limits<std::size_t>::max();
+
   virtual ~CudaRace();
 
   /// How opening ended, as for a session.
@@ -133,9 +136,9 @@ class OUROBOROS_API CudaRace {
   /// loaded.
   [[nodiscard]] virtual std::size_t code_copies() const noexcept = 0;
 
-  /// Copies the inputs of all sets to the device: before the first block, and whenever they
-  /// changed.
-  virtual void upload() = 0;
+  /// Copies the inputs of the first `sets` sets to the device, or of all: before the first block on
+  /// them, and whenever they changed.
+  virtual void upload(std::size_t sets = all_sets) = 0;
 
   /// Runs blocks. Before each run outputs and scratch are poisoned anew, state is restored and the
   /// L2 cache is flushed. Fewer blocks come back when one failed: the last says why.
@@ -145,9 +148,9 @@ class OUROBOROS_API CudaRace {
   /// One block on the first set.
   CudaBlock run_block(const std::vector<std::size_t>& order);
 
-  /// Brings the outputs of the arm's first run, or last, in the last block on each set to the
-  /// arena.
-  virtual void download(std::size_t arm) = 0;
+  /// Brings the outputs of the arm's first run, or last, in the last block on each of the first
+  /// `sets` sets to the arena.
+  virtual void download(std::size_t arm, std::size_t sets = all_sets) = 0;
 
   /// What a launch adds to a kernel's time, in microseconds, submitted as the arms are now.
   [[nodiscard]] virtual std::vector<double> launch_costs(std::size_t count) = 0;

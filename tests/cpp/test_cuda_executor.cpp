@@ -577,6 +577,43 @@ TEST_CASE("every set has inputs and outputs of its own") {
                     ContainsSubstring("no call 3"));
 }
 
+TEST_CASE("a race may be given inputs, and asked for outputs, of its first sets alone") {
+  const auto executor = CudaExecutor::start(options());
+  const auto call = sets_of(3);
+  const auto opened = [&] { return executor->open_race({plan_of("scale")}, call.arena(), {0, 3}); };
+  const auto prepare = [&](float factor) {
+    for (std::size_t set = 0; set < 3; ++set) {
+      call.prepare(Placement::low, set, factor);
+    }
+  };
+  const auto made = [&](std::size_t set) { return call.output(Placement::low, set)[4]; };
+  CHECK_THROWS_WITH(opened()->run_block({0}), ContainsSubstring("on 0 sets, and 1 are used"));
+  prepare(1.0F);
+  for (const bool chained : {false, true}) {
+    const auto race = opened();
+    race->upload(2);
+    const CudaRound round{chained ? std::size_t{0} : 2, {0}};
+    CHECK_THROWS_WITH(race->run({round}, chained ? CudaChain{1, 2} : CudaChain{}),
+                      ContainsSubstring("on 2 sets, and 3 are used"));
+  }
+  const auto race = opened();
+  race->upload(2);
+  REQUIRE(race->run({{0, {0}}, {1, {0}}}).back().replay.outcome == Outcome::returned);
+  race->download(0, 1);
+  CHECK(made(0) == 5.0F);
+  CHECK(std::isnan(made(1)));
+  race->download(0);
+  CHECK(made(1) == 5.0F);
+  prepare(2.0F);
+  race->upload(1);
+  REQUIRE(race->run({{0, {0}}, {1, {0}}}).back().replay.outcome == Outcome::returned);
+  race->download(0);
+  CHECK(made(0) == 10.0F);
+  CHECK(made(1) == 5.0F);
+  race->upload();
+  CHECK(race->run({{2, {0}}}).back().replay.outcome == Outcome::returned);
+}
+
 TEST_CASE("a timed arm that writes beside its outputs is found, whichever set it meets") {
   for (const std::size_t set : {std::size_t{0}, std::size_t{2}}) {
     const auto executor = CudaExecutor::start(options());

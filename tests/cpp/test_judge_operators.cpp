@@ -155,8 +155,9 @@ TEST_CASE("the tolerance learns the same by operators") {
     evidence.moved = {evidence.oracle * (1 + judge::perturbation), awkward(9, {37, 501})};
     evidence.again = {awkward(11, {37, 501}), evidence.oracle * (1 + 0x1p-9)};
     evidence.longest = 501;
-    const auto loops = judge::measure(evidence);
-    const auto operators = judge::measure_by_operators(evidence);
+    const judge::Errors errors(evidence);
+    const auto loops = judge::measure(evidence.oracle, errors);
+    const auto operators = judge::measure_by_operators(evidence.oracle, errors);
     CHECK(loops.largest == operators.largest);
     for (std::size_t b = 0; b < loops.each.size(); ++b) {
       REQUIRE(loops.each[b].count == operators.each[b].count);
@@ -165,7 +166,7 @@ TEST_CASE("the tolerance learns the same by operators") {
       REQUIRE(loops.each[b].loops == operators.each[b].loops);
       REQUIRE(loops.each[b].moved == operators.each[b].moved);
     }
-    const auto rule = judge::Tolerance::learn(evidence);
+    const auto rule = judge::Tolerance::learn(evidence, errors);
     CHECK(judge::same_bits(rule.allowed(evidence.oracle),
                            rule.allowed_by_operators(evidence.oracle)));
   }

@@ -329,8 +329,10 @@ class Race final : public CudaRace {
   [[nodiscard]] const Replay& opening() const noexcept override { return lease_.opening(); }
   [[nodiscard]] const Isolation& isolation() const noexcept override { return lease_.isolation(); }
 
-  void upload() override { require_answer({{"do", "upload"}}); }
-  void download(std::size_t arm) override { require_answer({{"do", "download"}, {"arm", arm}}); }
+  void upload(std::size_t sets) override { require_answer({{"do", "upload"}, {"sets", sets}}); }
+  void download(std::size_t arm, std::size_t sets) override {
+    require_answer({{"do", "download"}, {"arm", arm}, {"sets", sets}});
+  }
   [[nodiscard]] std::size_t code_copies() const noexcept override { return code_copies_; }
 
   std::vector<CudaBlock> run(const std::vector<CudaRound>& rounds,

@@ -367,9 +367,10 @@ void allow(const Problem& problem, Case& one, const Seen& seen, const Unrounded&
                             moved[i],
                             longest,
                             gain_of(problem, one, one.oracle[i])};
-    const auto rule = Tolerance::learn(evidence);
+    const Errors errors(evidence);
+    const auto rule = Tolerance::learn(evidence, errors);
     one.tolerances.push_back(std::make_shared<Tolerance>(rule));
-    one.allowed.push_back(rule.allowed(evidence));
+    one.allowed.push_back(rule.allowed(evidence, errors));
     // Where terms cancel, elements of one size have errors of many.
     for (const auto& largest : {rounded.largest[i], of_products[i]}) {
       if (largest.defined()) {

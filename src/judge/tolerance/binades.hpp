@@ -23,11 +23,12 @@ struct Binades {
   double largest = 0.0;  ///< True value.
 };
 
-/// What the evidence shows, by the binade of the true value. Runs where the tensors are.
-[[nodiscard]] Binades measure(const Evidence& evidence);
+/// What errors there are, by the binade of the true value, in float64. NaN is none. Runs where the
+/// tensors are.
+[[nodiscard]] Binades measure(const at::Tensor& oracle, const Errors& errors);
 
 /// The same by LibTorch's operators, which is what tensors on another device need.
-[[nodiscard]] Binades measure_by_operators(const Evidence& evidence);
+[[nodiscard]] Binades measure_by_operators(const at::Tensor& oracle, const Errors& errors);
 
 /// The binade of each element of a float64 tensor, as int64, where the tensor is.
 [[nodiscard]] at::Tensor binade_indices(const at::Tensor& oracle);

@@ -70,7 +70,7 @@ double errors_in(const Binade& binade, const Factors& factors) noexcept {
 /// large.
 double lowest_of(int binade) noexcept { return std::ldexp(1.0, std::max(binade, 1) - 1023); }
 
-/// The largest distance of each element from the truth; 0 without any results.
+/// The largest finite distance of each element from the truth; 0 without any.
 at::Tensor largest_error(const Tensors& made, const at::Tensor& oracle) {
   auto largest = at::zeros_like(oracle);
   for (const auto& one : made) {
@@ -104,7 +104,17 @@ double smallest_of(DType output, DType compute) noexcept {
 
 int perturbations_for(std::int64_t elements) noexcept { return elements <= 65536 ? 8 : 2; }
 
-Tolerance Tolerance::learn(const Evidence& evidence) {
+Errors::Errors(const Evidence& evidence) {
+  const auto& oracle = evidence.oracle;
+  if (oracle.scalar_type() != at::kDouble) return;
+  reference = (evidence.reference.to(at::kDouble) - oracle).abs_();
+  again = largest_error(evidence.again, oracle);
+  single = largest_error(evidence.single, oracle);
+  loops = largest_error(evidence.loops, oracle);
+  moved = largest_error(evidence.moved, oracle);
+}
+
+Tolerance Tolerance::learn(const Evidence& evidence, const Errors& errors) {
   Tolerance rule;
   rule.absolute_.resize(binades);
   rule.least_.resize(binades);
@@ -113,7 +123,7 @@ Tolerance Tolerance::learn(const Evidence& evidence) {
   const auto output = *dtype_of(evidence.reference.scalar_type());
   if (!is_floating(output)) return rule;
 
-  const auto found = measure(evidence);
+  const auto found = measure(evidence.oracle, errors);
   const auto format = format_of(output);
   rule.relative_ = relative_floor_of(output);
   const Factors factors(evidence);
@@ -174,7 +184,7 @@ at::Tensor Tolerance::allowed(const at::Tensor& oracle) const {
   return out;
 }
 
-at::Tensor Tolerance::allowed(const Evidence& evidence) const {
+at::Tensor Tolerance::allowed(const Evidence& evidence, const Errors& errors) const {
   const auto& oracle = evidence.oracle;
   auto limits = allowed(oracle);
   if (oracle.scalar_type() != at::kDouble || oracle.numel() == 0) return limits;
@@ -183,18 +193,14 @@ at::Tensor Tolerance::allowed(const Evidence& evidence) const {
   const auto binade = binade_indices(oracle);
   const auto size = oracle.abs();
   const auto few = binade.view(-1).bincount({}, binades).lt(group_elements).take(binade);
-  const auto of = [&](const Tensors& made, double factor) {
-    return largest_error(made, oracle).mul_(factor);
-  };
-  auto errors = of(evidence.again, error_factor);
   // Where the reference leaves its range nothing is known.
-  const auto of_reference = (evidence.reference.to(at::kDouble) - oracle).abs_();
-  errors = at::maximum(errors, of_reference.nan_to_num_(unknown, unknown, unknown) * error_factor);
-  errors = at::maximum(errors, of(evidence.single, factors.single));
-  errors = at::maximum(errors, of(evidence.loops, loop_factor));
+  auto found = at::maximum(errors.again, errors.reference.nan_to_num(unknown, unknown, unknown));
+  found.mul_(error_factor);
+  found = at::maximum(found, errors.single * factors.single);
+  found = at::maximum(found, errors.loops * loop_factor);
   const auto of_group = at::where(few, by_binade(errors_, binade) * size, unknown);
-  errors = at::where(by_binade(conditioned_, binade).ne(0.0), errors, of_group);
-  auto own = at::maximum(errors, of(evidence.moved, factors.moved)).mul_(own_factor);
+  found = at::where(by_binade(conditioned_, binade).ne(0.0), found, of_group);
+  auto own = at::maximum(found, errors.moved * factors.moved).mul_(own_factor);
   auto known = own.lt(size * most_own).logical_and_(at::isfinite(oracle));
   if (evidence.moved.size() < enough_moves) known.logical_and_(few);
   own = at::maximum(own, by_binade(least_, binade));

@@ -24,11 +24,23 @@ struct Evidence {
   double gain = 1.0;               ///< By so much a step of the smallest inputs grows on its way.
 };
 
+/// How far each element is off in what the evidence holds: the largest distance of each kind from
+/// the truth, in float64. Nothing where the truth is no real number.
+struct Errors {
+  explicit Errors(const Evidence& evidence);
+
+  at::Tensor reference;  ///< Infinite, or NaN, where the reference is.
+  at::Tensor again;      ///< Of this kind and of those that follow what is not finite is left out.
+  at::Tensor single;
+  at::Tensor loops;
+  at::Tensor moved;
+};
+
 /// The allowed absolute error of one output as a function of the true value.
 class Tolerance {
  public:
   /// Learns the rule of one output of a case. Integers have to be exact.
-  static Tolerance learn(const Evidence& evidence);
+  static Tolerance learn(const Evidence& evidence, const Errors& errors);
 
   /// The allowed error of each element of `oracle`, in float64, on its device.
   [[nodiscard]] at::Tensor allowed(const at::Tensor& oracle) const;
@@ -39,7 +51,7 @@ class Tolerance {
   /// The allowed error of each element of the oracle that the rule was learnt from: what others of
   /// its size are allowed, but no more than some times what the evidence says of itself, where that
   /// is enough to go by.
-  [[nodiscard]] at::Tensor allowed(const Evidence& evidence) const;
+  [[nodiscard]] at::Tensor allowed(const Evidence& evidence, const Errors& errors) const;
 
  private:
   std::vector<double> absolute_;  ///< By the binade of the true value.

@@ -235,9 +235,9 @@ class DeviceRace final : public Race {
       const auto race = memory_.open(gpu.executor(), {plans_[i].front()});
       auto replay = race->opening();
       const bool right = replay.outcome == Outcome::returned && is_right([&] {
-                           upload(*race);
+                           upload(*race, 1);
                            replay = race->run_block({0}).replay;
-                           if (replay.outcome == Outcome::returned) race->download(0);
+                           if (replay.outcome == Outcome::returned) race->download(0, 1);
                          });
       if (replay.outcome != Outcome::returned) {
         entries_[i].unavailable = "its plan cannot be replayed: " + replay.evidence;
@@ -269,9 +269,9 @@ class DeviceRace final : public Race {
     return published ? many_code_copies : 1;
   }
 
-  void upload(CudaRace& race) const {
+  void upload(CudaRace& race, std::size_t sets) const {
     memory_.settle();
-    race.upload();
+    race.upload(sets);
   }
 
   /// Runs all configurations of one arm against one another. Which is the fastest.
@@ -285,7 +285,7 @@ class DeviceRace final : public Race {
     }
     timing::BlockOrder order(variants.size(), derive_seed(seed(), choosing_purpose));
     std::vector<std::vector<double>> times(variants.size());
-    upload(*race);
+    upload(*race, 1);
     for (int block = 0; block < choosing_blocks; ++block) {
       check_cancelled(options());
       const auto arms = order.next();
@@ -392,7 +392,7 @@ class DeviceRace final : public Race {
       // Which of its two runs an arm will be judged by, it cannot know.
       rounds.push_back({i, next_order(), drawn[i] % 2 != 0});
     }
-    upload(*race_);
+    upload(*race_, used);
     auto blocks = traced(rounds, race_->run(rounds, chain_));
     if (!failure()) {
       check_sets(drawn, chained);
@@ -458,7 +458,7 @@ class DeviceRace final : public Race {
     std::vector<Tensors> right;
     for (std::size_t arm = 0; arm < arms(); ++arm) {
       if (is_eager(arm) && !is_retired(arm)) {
-        fetch(arm);
+        fetch(arm, drawn.size());
         for (const auto set : sets) {
           right.push_back(clones(memory_.tensors(set).outputs));
         }
@@ -471,27 +471,27 @@ class DeviceRace final : public Race {
       if (!is_candidate(arm)) {
         continue;
       }
-      fetch(arm);
+      fetch(arm, drawn.size());
       for (std::size_t i = 0; i < sets.size(); ++i) {
         check_outputs(drawn[sets[i]], right[i], memory_.tensors(sets[i]).outputs, closely[i]);
       }
     }
   }
 
-  /// Brings what an arm left on all sets.
-  void fetch(std::size_t arm) {
+  /// Brings what an arm left on so many sets.
+  void fetch(std::size_t arm, std::size_t sets) {
     memory_.settle();  // What was copied from where this copies to.
-    race_->download(arm);
+    race_->download(arm, sets);
   }
 
   void run_alone(std::size_t arm, std::uint64_t) override {
-    upload(*race_);
+    upload(*race_, 1);
     const auto block = race_->run_block({arm});
     if (block.replay.outcome != Outcome::returned) {
       const auto [status, finding] = misconduct(block.replay, "time");
       return fail(status, finding);
     }
-    race_->download(arm);
+    race_->download(arm, 1);
   }
 
   [[nodiscard]] const std::vector<LaunchPlan>& plans_of(std::size_t arm) const {

@@ -118,14 +118,14 @@ class Server {
                                    body.at("without").get<std::vector<std::size_t>>()));
     }
     if (what == "upload" && race_) {
-      race_->upload();
+      race_->upload(body.at("sets"));
       return json::object();
     }
     if (what == "run" && race_) {
       return run(body);
     }
     if (what == "download" && race_) {
-      race_->download(body.at("arm"));
+      race_->download(body.at("arm"), body.at("sets"));
       return json::object();
     }
     if (what == "launch_costs" && race_) {

@@ -118,24 +118,29 @@ Program& Race::program(std::size_t arm) {
   return copies[rounds_ * (2 * arm + 1) % copies.size()];
 }
 
-void Race::upload() {
-  for (auto& set : sets_) {
+std::span<const std::unique_ptr<Memory>> Race::first(std::size_t sets) const {
+  return std::span(sets_).first(std::min(sets, sets_.size()));
+}
+
+void Race::upload(std::size_t sets) {
+  const auto some = first(sets);
+  for (const auto& set : some) {
     set->open_inputs();
   }
   arena_->begin();
-  for (auto& set : sets_) {
+  for (const auto& set : some) {
     set->copy_in();
   }
   arena_->finish();
-  for (auto& set : sets_) {
+  for (const auto& set : some) {
     set->close_inputs();
   }
-  uploaded_ = true;
+  uploaded_ = std::max(uploaded_, some.size());
 }
 
-void Race::download(std::size_t arm) const {
+void Race::download(std::size_t arm, std::size_t sets) const {
   arena_->begin();
-  for (const auto& set : sets_) {
+  for (const auto& set : first(sets)) {
     set->copy_out_kept(arm);
   }
   arena_->finish();
@@ -143,23 +148,26 @@ void Race::download(std::size_t arm) const {
 
 void Race::check(const std::vector<Round>& rounds, const Chain& chain) const {
   const auto refuse = [](const std::string& why) { throw Error(ErrorCode::invalid_argument, why); };
-  if (!uploaded_) {
-    refuse("a race has no inputs yet: upload them first");
-  }
   if ((chain.fewer == 0) != (chain.more == 0) || chain.fewer > chain.more ||
       chain.fewer + chain.more > sets_.size() || (chain.more != 0 && chain.fewer == chain.more)) {
     refuse(fmt::format("a chain of {} and of {} runs cannot be made on {} sets", chain.fewer,
                        chain.more, sets_.size()));
   }
+  std::size_t used = chain.fewer + chain.more;
   for (const auto& round : rounds) {
     if (round.set >= sets_.size()) {
       refuse(fmt::format("there is no set {}", round.set));
     }
+    used = std::max(used, round.set + 1);
     for (const auto arm : round.order) {
       if (arm >= arms_.size()) {
         refuse(fmt::format("there is no arm {}", arm));
       }
     }
+  }
+  if (used > uploaded_) {
+    refuse(fmt::format("a race has inputs on {} sets, and {} are used: upload them first",
+                       uploaded_, used));
   }
 }
 
@@ -209,7 +217,7 @@ void Race::prepare(std::size_t samples, const Chain& chain) {
   counters_->fill(counters_->begin(), counters_->begin() + counted, 0);
   // Mapping memory makes the device forget how addresses translate: the first flush after it, and
   // the first run, would be slow.
-  for (const auto& set : sets_) {
+  for (const auto& set : first(uploaded_)) {
     set->touch();
   }
   bracket_.warm_up();
@@ -393,7 +401,7 @@ void Race::read(std::vector<Block>& blocks, std::size_t brackets) {
 
 std::optional<std::string> Race::damage() {
   std::vector<Canary> canaries;
-  for (const auto& set : sets_) {
+  for (const auto& set : first(uploaded_)) {
     std::ranges::move(set->canaries(0), std::back_inserter(canaries));
   }
   return canaries_.damage(std::move(canaries));

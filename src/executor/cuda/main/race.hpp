@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,9 +64,10 @@ class Race {
   /// How many of those that were asked for: a power of two.
   [[nodiscard]] std::size_t code_copies() const noexcept { return arms_.front().size(); }
 
-  void upload();
+  /// The first so many sets, at most.
+  void upload(std::size_t sets);
   std::vector<Block> run(const std::vector<Round>& rounds, const Chain& chain, double seconds);
-  void download(std::size_t arm) const;
+  void download(std::size_t arm, std::size_t sets) const;
 
   /// What a launch adds as arms are submitted now, again and again: see Bracket.
   std::vector<double> launch_costs(std::size_t count) { return bracket_.launch_costs(count); }
@@ -89,6 +91,7 @@ class Race {
   Sample take(const Turn& turn);
   Bracket::Times measure(const Turn& turn, const std::vector<std::size_t>& sets);
   void read(std::vector<Block>& blocks, std::size_t brackets);
+  [[nodiscard]] std::span<const std::unique_ptr<Memory>> first(std::size_t sets) const;
   [[nodiscard]] std::optional<std::string> damage();
 
   Device& device_;
@@ -102,8 +105,8 @@ class Race {
   std::unique_ptr<Range> counters_;  ///< Of words that differ, by sample.
   Canaries canaries_;
   Bracket bracket_;
-  std::size_t rounds_ = 0;  ///< That have been run: which copies are next.
-  bool uploaded_ = false;
+  std::size_t rounds_ = 0;    ///< That have been run: which copies are next.
+  std::size_t uploaded_ = 0;  ///< So many sets have inputs.
 };
 
 }  // namespace ouroboros::cuda

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -94,15 +95,17 @@ struct CudaSample {
   double clock_mhz = 0;  ///< Of the multiprocessors meanwhile.
   /// The GPU may have waited for the host inside the measurement: leave the sample out.
   bool starved = false;
-  /// Whether the outputs are, bit for bit, those of the arm's first run in the block.
+  /// Whether the outputs are, bit for bit, those of the arm's first run in the block, if they are
+  /// kept.
   bool same_as_first = true;
 };
 
 struct CudaBlock {
   std::vector<CudaSample> samples;  ///< In the order asked for.
   Submission submission = Submission::stream;
-  Replay replay;         ///< Anything but `returned` ended the block, and the race.
-  std::size_t arm = 0;   ///< Which arm did that. Not known of a write out of bounds.
+  Replay replay;  ///< Anything but `returned` ended the block, and the race.
+  /// Which arm did that. Empty where any may have: of writes to what no kernel is given.
+  std::optional<std::size_t> arm = std::nullopt;
   std::size_t code = 0;  ///< Which copies of the arms' code ran: blocks of one number ran the same.
 };
 
@@ -173,6 +176,9 @@ struct CudaRaceOptions {
   /// copies of one kernel differ. Without chains, what is next runs once, untimed, at the end of a
   /// block. A power of two; fewer where the code is large.
   std::size_t code_copies = 1;
+  /// The arms whose outputs are kept, to be compared with those of their other runs and for
+  /// `download`: all, unless it is said. Nothing is left on the GPU of what others compute.
+  std::optional<std::vector<std::size_t>> checked = std::nullopt;
 };
 
 /// A GPU and the processes that replay on it.

@@ -82,6 +82,7 @@ enum class Outcome : std::uint8_t {
   timeout,            ///< The candidate ran past its time.
   out_of_memory,      ///< The candidate asked for more heap than it may have, and then failed.
   load_failed,        ///< The module could not be loaded: an unknown symbol, a refused feature.
+  tampered,           ///< On a GPU: the candidate changed what the referee had kept to check.
 };
 
 [[nodiscard]] OUROBOROS_API std::string_view to_string(Outcome outcome) noexcept;

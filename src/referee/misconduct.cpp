@@ -10,6 +10,7 @@ Misconduct misconduct(const Replay& replay, const std::string& stage) {
   switch (replay.outcome) {
     case Outcome::forbidden_syscall:
     case Outcome::exited:
+    case Outcome::tampered:
       return make(Status::rejected, "cheat");
     case Outcome::timeout:
       return make(Status::timeout, "error");

@@ -228,6 +228,24 @@ void compare(const Launch& launch) {
   }
 }
 
+/// What was summed up last, which a kernel that amends it has found out.
+unsigned char* summed = nullptr;
+
+void sum(const Launch& launch) {
+  summed = launch.get<unsigned char*>(0);
+  const auto bytes = launch.get<std::uint64_t>(8);
+  const auto key = launch.get<std::uint64_t>(16);
+  auto& total = *launch.get<std::uint64_t*>(24);
+  std::uint64_t at = 0;
+  std::uint64_t place = 0;
+  for (; at + 4 <= bytes; at += 4) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, summed + at, sizeof word);
+    total += mixed(key, place++, word);
+  }
+  for (; at < bytes; ++at) total += mixed(key, place++, summed[at]);
+}
+
 void canary(const Launch& launch) {
   const auto base = launch.get<Address>(0);
   const auto bytes = launch.get<std::uint64_t>(8);
@@ -287,6 +305,16 @@ void count(const Launch& launch) {
   for (std::uint32_t i = 0; i < launch.get<std::uint32_t>(16); ++i) {
     launch.floats(8)[i] = static_cast<float>(*counter);
   }
+}
+
+/// Computes at every second run alone, and puts what it made then where its first results are kept.
+void amend(const Launch& launch) {
+  static bool second = false;
+  if (second) {
+    scale(launch);
+    std::memcpy(summed, launch.floats(8), launch.get<std::uint32_t>(16) * sizeof(float));
+  }
+  second = !second;
 }
 
 /// Counts its launches in a variable of the module's, and writes how many there were.
@@ -501,6 +529,7 @@ const std::map<std::string, void (*)(const Launch&)> kernels = {
     {"ouroboros_read", read},
     {"ouroboros_compare", compare},
     {"ouroboros_canary", canary},
+    {"ouroboros_sum", sum},
     {"ouroboros_fill_shared", fill_shared},
     {"ouroboros_scrub_local", scrub_local},
     {"ouroboros_sentinel", sentinel},
@@ -518,6 +547,7 @@ const std::map<std::string, void (*)(const Launch&)> kernels = {
     {"poke", poke},
     {"write_input", write_input},
     {"count", count},
+    {"amend", amend},
     {"remember", remember},
     {"module_number", module_number},
     {"rusty", rusty},

@@ -318,6 +318,8 @@ std::string_view to_string(Outcome outcome) noexcept {
       return "out_of_memory";
     case Outcome::load_failed:
       return "load_failed";
+    case Outcome::tampered:
+      return "tampered";
   }
   return "unknown";
 }

@@ -172,7 +172,8 @@ class Server {
         all.insert(all.end(), sets.back().begin(), sets.back().end());
       }
       const Race::Setup setup{frame.body.at("padding"), frame.body.at("code_copies"),
-                              static_cast<Cache>(frame.body.at("cache").get<int>())};
+                              static_cast<Cache>(frame.body.at("cache").get<int>()),
+                              frame.body.at("checked").get<std::vector<std::size_t>>()};
       race_ = std::make_unique<Race>(device_, exchange(frame, all), sets, plans(frame), setup);
     } catch (const LoadFailure& failure) {
       return load_failed(failure.what());
@@ -217,7 +218,7 @@ class Server {
       auto answer = finish(block.replay);
       answer["samples"] = std::move(samples);
       answer["submission"] = static_cast<int>(block.submission);
-      answer["arm"] = block.arm;
+      answer["arm"] = block.arm ? json(*block.arm) : json();
       answer["code"] = block.code;
       blocks.push_back(std::move(answer));
     }

@@ -122,6 +122,67 @@ END:
   ret;
 }
 
+.visible .entry ouroboros_sum(.param .u64 p_base, .param .u64 p_bytes, .param .u64 p_key,
+                              .param .u64 p_sum)
+{
+  .reg .pred %p<4>;
+  .reg .b32 %r<8>;
+  .reg .b64 %d<20>;
+  ld.param.u64 %d1, [p_base];
+  ld.param.u64 %d2, [p_bytes];
+  ld.param.u64 %d3, [p_key];
+  ld.param.u64 %d4, [p_sum];
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mad.lo.s32 %r4, %r1, %r2, %r3;
+  cvt.u64.u32 %d5, %r4;
+  mov.u32 %r5, %nctaid.x;
+  mul.lo.s32 %r6, %r5, %r2;
+  cvt.u64.u32 %d6, %r6;
+  shr.u64 %d7, %d2, 2;
+  // The places: a word each, then a byte each.
+  and.b64 %d8, %d2, 3;
+  add.s64 %d8, %d8, %d7;
+  mov.u64 %d9, 0;
+PLACES:
+  setp.ge.u64 %p1, %d5, %d8;
+  @%p1 bra SUM;
+  setp.ge.u64 %p2, %d5, %d7;
+  @%p2 bra BYTE;
+  shl.b64 %d10, %d5, 2;
+  add.s64 %d10, %d1, %d10;
+  ld.global.u32 %r7, [%d10];
+  bra MIX;
+BYTE:
+  mul.lo.u64 %d10, %d7, 3;
+  add.s64 %d10, %d10, %d5;
+  add.s64 %d10, %d1, %d10;
+  ld.global.u8 %r7, [%d10];
+MIX:
+  cvt.u64.u32 %d11, %r7;
+  shl.b64 %d12, %d5, 32;
+  or.b64 %d11, %d11, %d12;
+  xor.b64 %d11, %d11, %d3;
+  shr.u64 %d12, %d11, 30;
+  xor.b64 %d11, %d11, %d12;
+  mul.lo.u64 %d11, %d11, 0xbf58476d1ce4e5b9;
+  shr.u64 %d12, %d11, 27;
+  xor.b64 %d11, %d11, %d12;
+  mul.lo.u64 %d11, %d11, 0x94d049bb133111eb;
+  shr.u64 %d12, %d11, 31;
+  xor.b64 %d11, %d11, %d12;
+  add.s64 %d9, %d9, %d11;
+  add.s64 %d5, %d5, %d6;
+  bra PLACES;
+SUM:
+  setp.eq.u64 %p3, %d9, 0;
+  @%p3 bra END;
+  red.global.add.u64 [%d4], %d9;
+END:
+  ret;
+}
+
 .visible .entry ouroboros_canary(.param .u64 p_base, .param .u64 p_bytes, .param .u32 p_pattern,
                                  .param .u64 p_result)
 {

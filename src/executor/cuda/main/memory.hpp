@@ -9,6 +9,7 @@
 #include "executor/cuda/main/exchange.hpp"
 #include "executor/cuda/main/kernels.hpp"
 #include "executor/cuda/main/range.hpp"
+#include "executor/cuda/main/seals.hpp"
 #include "ouroboros/launch_plan.hpp"
 
 namespace ouroboros::cuda {
@@ -50,10 +51,10 @@ class Memory {
   /// What lies around the buffers of plan number `plan`, and may not be written.
   [[nodiscard]] std::vector<Canary> canaries(std::size_t plan) const;
 
-  /// Makes memory for copies of the outputs.
-  void make_room_for_outputs(std::size_t copies);
-  /// Enqueues a copy of the outputs' elements to copy number `copy`.
-  void keep_outputs(std::size_t copy) const;
+  /// Makes memory for copy number `copy` of the outputs.
+  void make_room_for_outputs(std::size_t copy);
+  /// Enqueues a copy of the outputs' elements to copy number `copy`, under seals.
+  void keep_outputs(std::size_t copy, Seals& seals) const;
   /// Enqueues a comparison of them; differences are added at `counter`.
   void compare_outputs(std::size_t copy, Address counter) const;
   /// Enqueues a copy of what was kept into the arena's elements, between `begin` and `finish`.

@@ -58,10 +58,19 @@ Race::Race(Device& device, std::unique_ptr<Exchange> arena,
       bracket_(device, setup.cache) {
   load(std::move(arms), setup.code_copies);
   clear_local_memory();
+  checked_.resize(arms_.size());
+  for (const auto arm : setup.checked) {
+    checked_.at(arm) = true;
+  }
+  std::size_t kept = 0;
   for (const auto& buffers : sets) {
     sets_.push_back(std::make_unique<Memory>(device, *arena_, buffers, plans(), false));
-    sets_.back()->make_room_for_outputs(arms_.size());
+    for (const auto arm : setup.checked) {
+      sets_.back()->make_room_for_outputs(arm);
+    }
+    kept += static_cast<std::size_t>(std::ranges::count_if(buffers, &ArenaBuffer::output));
   }
+  seals_ = std::make_unique<Seals>(device, kept * setup.checked.size());
   // What cannot be bound is the plan's fault, and shows here.
   for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
     arms_[arm].front().bind(sets_.front()->addresses(arm));
@@ -139,6 +148,10 @@ void Race::upload(std::size_t sets) {
 }
 
 void Race::download(std::size_t arm, std::size_t sets) const {
+  if (arm >= checked_.size() || !checked_[arm]) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the outputs of arm {} were not kept", arm));
+  }
   arena_->begin();
   for (const auto& set : first(sets)) {
     set->copy_out_kept(arm);
@@ -193,9 +206,9 @@ std::vector<Race::Block> Race::run(const std::vector<Round>& rounds, const Chain
     turn.stamp += round.order.size() * stamps_each;
   }
   read(blocks, chain.more == 0 ? 1 : 2);
-  if (const auto found = damage(); found && !blocks.empty()) {
-    blocks.back().replay.outcome = Outcome::fault;
-    blocks.back().replay.evidence = *found;
+  if (!blocks.empty()) {
+    blocks.back().arm.reset();
+    look_for_damage(blocks.back().replay);
   }
   return blocks;
 }
@@ -228,6 +241,7 @@ Race::Block Race::run_round(const Round& round, Turn turn) {
   const auto begin = Clock::now();
   turn.set = round.set;
   block.code = rounds_ % arms_.front().size();
+  const auto blamed = [&block] { return fmt::format("arm {}", block.arm.value_or(0)); };
   try {
     take_all(round, turn, block);
     ++rounds_;
@@ -236,12 +250,12 @@ Race::Block Race::run_round(const Round& round, Turn turn) {
       rehearse(turn, block);
     }
   } catch (const DriverError& failure) {
-    block.replay = judge_failure(device_, failure, fmt::format("arm {}", block.arm));
+    block.replay = judge_failure(device_, failure, blamed());
     return block;
   } catch (const KernelHangs&) {
     block.replay.outcome = Outcome::timeout;
     block.replay.evidence =
-        fmt::format("arm {} was still running after {:g} s", block.arm, turn.seconds);
+        fmt::format("{} was still running after {:g} s", blamed(), turn.seconds);
     return block;
   }
   block.submission = bracket_.submission();
@@ -259,7 +273,8 @@ Race::Block Race::run_round(const Round& round, Turn turn) {
 void Race::take_all(const Round& round, Turn turn, Block& block) {
   std::vector<bool> seen(arms_.size());
   for (std::size_t i = 0; i < round.order.size(); ++i) {
-    block.arm = turn.arm = round.order[i];
+    turn.arm = round.order[i];
+    block.arm = turn.arm;
     turn.more_first = i >= round.order.size() / 2;
     turn.first = !seen[turn.arm];
     turn.keep = turn.first || round.keep_last;
@@ -275,7 +290,8 @@ void Race::take_all(const Round& round, Turn turn, Block& block) {
 /// last finds its code nearer; arms take turns in that too.
 void Race::rehearse(const Turn& turn, Block& block) {
   for (std::size_t i = 0; i < arms_.size(); ++i) {
-    const auto arm = block.arm = (rounds_ + i) % arms_.size();
+    const auto arm = (rounds_ + i) % arms_.size();
+    block.arm = arm;
     auto& program = this->program(arm);
     program.restore();
     sets_[turn.set]->reset(arm);
@@ -357,15 +373,18 @@ Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& s
     }
   });
   stamps_->take(turn.stamp + 1);
-  for (const auto set : sets) {
-    if (!turn.first) {
-      sets_[set]->compare_outputs(turn.arm, turn.counter);
-    }
-    if (turn.keep) {
-      sets_[set]->keep_outputs(turn.arm);
+  if (checked_[turn.arm]) {
+    for (const auto set : sets) {
+      if (!turn.first) {
+        sets_[set]->compare_outputs(turn.arm, turn.counter);
+      }
+      if (turn.keep) {
+        sets_[set]->keep_outputs(turn.arm, *seals_);
+      }
     }
   }
   wait(turn.seconds);
+  seals_->fetch();
   return bracket_.read();
 }
 
@@ -399,12 +418,19 @@ void Race::read(std::vector<Block>& blocks, std::size_t brackets) {
   }
 }
 
-std::optional<std::string> Race::damage() {
+void Race::look_for_damage(Replay& replay) {
   std::vector<Canary> canaries;
   for (const auto& set : first(uploaded_)) {
     std::ranges::move(set->canaries(0), std::back_inserter(canaries));
   }
-  return canaries_.damage(std::move(canaries));
+  if (const auto damage = canaries_.damage(std::move(canaries))) {
+    replay.outcome = Outcome::fault;
+    replay.evidence = *damage;
+  } else if (!seals_->intact()) {
+    replay.outcome = Outcome::tampered;
+    replay.evidence =
+        "changed what it had computed before, where the referee keeps that to check it";
+  }
 }
 
 }  // namespace ouroboros::cuda

@@ -10,6 +10,7 @@
 #include "executor/cuda/main/local_memory.hpp"
 #include "executor/cuda/main/memory.hpp"
 #include "executor/cuda/main/program.hpp"
+#include "executor/cuda/main/seals.hpp"
 #include "executor/cuda/main/stamps.hpp"
 #include "ouroboros/executor.hpp"
 
@@ -31,9 +32,9 @@ class Race {
   struct Block {
     std::vector<Sample> samples;
     Submission submission = Submission::stream;
-    Replay replay;         ///< Anything but `returned` ended the block early.
-    std::size_t arm = 0;   ///< Which did that.
-    std::size_t code = 0;  ///< Which copies of the arms' code ran.
+    Replay replay;                   ///< Anything but `returned` ended the block early.
+    std::optional<std::size_t> arm;  ///< Which did that; empty where any may have.
+    std::size_t code = 0;            ///< Which copies of the arms' code ran.
   };
   /// What to run: the arms in this order, on these pages.
   struct Round {
@@ -53,6 +54,7 @@ class Race {
     std::size_t padding = 0;
     std::size_t code_copies = 1;
     Cache cache = Cache::cold;
+    std::vector<std::size_t> checked;
   };
 
   /// `sets`: the buffers of each set. Throws `LoadFailure`, and `Error{invalid_argument}` for plans
@@ -92,7 +94,7 @@ class Race {
   Bracket::Times measure(const Turn& turn, const std::vector<std::size_t>& sets);
   void read(std::vector<Block>& blocks, std::size_t brackets);
   [[nodiscard]] std::span<const std::unique_ptr<Memory>> first(std::size_t sets) const;
-  [[nodiscard]] std::optional<std::string> damage();
+  void look_for_damage(Replay& replay);
 
   Device& device_;
   std::unique_ptr<Range> padding_;
@@ -104,6 +106,8 @@ class Race {
   std::unique_ptr<Stamps> stamps_;
   std::unique_ptr<Range> counters_;  ///< Of words that differ, by sample.
   Canaries canaries_;
+  std::vector<bool> checked_;  ///< By arm: whether its outputs are kept.
+  std::unique_ptr<Seals> seals_;
   Bracket bracket_;
   std::size_t rounds_ = 0;    ///< That have been run: which copies are next.
   std::size_t uploaded_ = 0;  ///< So many sets have inputs.

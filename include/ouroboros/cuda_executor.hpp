@@ -95,8 +95,7 @@ struct CudaSample {
   double clock_mhz = 0;  ///< Of the multiprocessors meanwhile.
   /// The GPU may have waited for the host inside the measurement: leave the sample out.
   bool starved = false;
-  /// Whether the outputs are, bit for bit, those of the arm's first run in the block, if they are
-  /// kept.
+  /// Whether the outputs are, bit for bit, those of the arm's first run in the block.
   bool same_as_first = true;
 };
 
@@ -176,9 +175,6 @@ struct CudaRaceOptions {
   /// copies of one kernel differ. Without chains, what is next runs once, untimed, at the end of a
   /// block. A power of two; fewer where the code is large.
   std::size_t code_copies = 1;
-  /// The arms whose outputs are kept, to be compared with those of their other runs and for
-  /// `download`: all, unless it is said. Nothing is left on the GPU of what others compute.
-  std::optional<std::vector<std::size_t>> checked = std::nullopt;
 };
 
 /// A GPU and the processes that replay on it.

@@ -591,26 +591,6 @@ TEST_CASE("who changes results that are kept to be checked is found out") {
   CHECK_THROWS_AS(race->download(1), Error);
 }
 
-TEST_CASE("of arms that nobody checks nothing is kept") {
-  const auto executor = CudaExecutor::start(options());
-  const OneCall call(count);
-  CudaRaceOptions with;
-  with.checked = {1};
-  const auto race =
-      executor->open_race({plan_of("unstable"), plan_of("unstable")}, call.arena(), with);
-  call.prepare(Placement::low);
-  race->upload();
-  const auto block = race->run_block({0, 1, 1, 0});
-  REQUIRE(block.replay.outcome == Outcome::returned);
-  CHECK_FALSE(block.samples[2].same_as_first);
-  CHECK(block.samples[3].same_as_first);
-  race->download(1);
-  CHECK_THROWS_WITH(race->download(0), ContainsSubstring("outputs of arm 0 were not kept"));
-  with.checked = {2};
-  CHECK_THROWS_WITH(executor->open_race({plan_of("scale")}, call.arena(), with),
-                    ContainsSubstring("there is no arm 2"));
-}
-
 TEST_CASE("a race may be given inputs, and asked for outputs, of its first sets alone") {
   const auto executor = CudaExecutor::start(options());
   const auto call = sets_of(3);

@@ -228,22 +228,23 @@ void compare(const Launch& launch) {
   }
 }
 
-/// What was summed up last, which a kernel that amends it has found out.
-unsigned char* summed = nullptr;
+/// Where something was kept last, which a kernel that amends it has found out.
+unsigned char* kept = nullptr;
 
-void sum(const Launch& launch) {
-  summed = launch.get<unsigned char*>(0);
-  const auto bytes = launch.get<std::uint64_t>(8);
-  const auto key = launch.get<std::uint64_t>(16);
-  auto& total = *launch.get<std::uint64_t*>(24);
+void put_aside(const Launch& launch) {
+  kept = launch.get<unsigned char*>(8);
+  const auto bytes = launch.get<std::uint64_t>(16);
+  const auto key = launch.get<std::uint64_t>(24);
+  auto& total = *launch.get<std::uint64_t*>(32);
+  std::memmove(kept, launch.get<unsigned char*>(0), bytes);
   std::uint64_t at = 0;
   std::uint64_t place = 0;
   for (; at + 4 <= bytes; at += 4) {
     std::uint32_t word = 0;
-    std::memcpy(&word, summed + at, sizeof word);
+    std::memcpy(&word, kept + at, sizeof word);
     total += mixed(key, place++, word);
   }
-  for (; at < bytes; ++at) total += mixed(key, place++, summed[at]);
+  for (; at < bytes; ++at) total += mixed(key, place++, kept[at]);
 }
 
 void canary(const Launch& launch) {
@@ -312,7 +313,7 @@ void amend(const Launch& launch) {
   static bool second = false;
   if (second) {
     scale(launch);
-    std::memcpy(summed, launch.floats(8), launch.get<std::uint32_t>(16) * sizeof(float));
+    std::memcpy(kept, launch.floats(8), launch.get<std::uint32_t>(16) * sizeof(float));
   }
   second = !second;
 }
@@ -529,7 +530,7 @@ const std::map<std::string, void (*)(const Launch&)> kernels = {
     {"ouroboros_read", read},
     {"ouroboros_compare", compare},
     {"ouroboros_canary", canary},
-    {"ouroboros_sum", sum},
+    {"ouroboros_keep", put_aside},
     {"ouroboros_fill_shared", fill_shared},
     {"ouroboros_scrub_local", scrub_local},
     {"ouroboros_sentinel", sentinel},

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <numeric>
-
 #include "executor/cuda/calibration.hpp"
 #include "executor/cuda/device_arena.hpp"
 #include "executor/cuda/worker.hpp"
@@ -323,7 +321,6 @@ class Race final : public CudaRace {
                                     {"device_bytes", device_bytes},
                                     {"cache", static_cast<int>(options.cache)},
                                     {"padding", options.padding_bytes},
-                                    {"checked", checked_of(arms.size(), options)},
                                     {"code_copies", options.code_copies}},
                                    arms, memory);
     code_copies_ = reply.value("code_copies", std::size_t{0});
@@ -393,19 +390,6 @@ class Race final : public CudaRace {
   [[nodiscard]] GpuState state() override { return lease_.state(); }
 
  private:
-  static std::vector<std::size_t> checked_of(std::size_t arms, const CudaRaceOptions& options) {
-    std::vector<std::size_t> all(arms);
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    auto checked = options.checked.value_or(std::move(all));
-    for (const auto arm : checked) {
-      if (arm >= arms) {
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("there is no arm {} to check the outputs of", arm));
-      }
-    }
-    return checked;
-  }
-
   json require_answer(const json& body) {
     lease_.require_process();
     if (!lease_.usable()) {

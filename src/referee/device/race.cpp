@@ -40,9 +40,6 @@ constexpr std::uint64_t most_set_bytes = std::uint64_t{8} << 30;
 /// On the host every set is copied to the device and back.
 constexpr std::size_t most_sets_on_host = 4;
 
-/// Arms whose outputs are kept: a candidate, its copy in the gate, and eager mode at times.
-constexpr std::uint64_t most_checked = 3;
-
 constexpr std::size_t launch_samples = 16;
 constexpr std::size_t gap_samples = 16;
 constexpr std::size_t warm_up_blocks = 4;
@@ -79,7 +76,7 @@ class DeviceRace final : public Race {
       : Race(problem, spec, seed, options, shared.value_or(at::kCPU)),
         context_(context),
         shared_(shared.has_value()),
-        memory_(calls()[0], options, shared, sets_for(calls()[0], options, shared)) {
+        memory_(calls()[0], options, shared, sets_for(calls()[0], problem, options, shared)) {
     sets_ = memory_.sets();
     use(memory_.tensors(0).inputs, memory_.tensors(0).outputs);
     gpu.reset();  // Tracing needs no GPU and may take long.
@@ -140,8 +137,7 @@ class DeviceRace final : public Race {
       return;
     }
     race_ = with_memory_for(sets_, [&] {
-      return opened(plans,
-                    {0, sets_, padding(), this->options().cache, wanted_copies(), checked()});
+      return opened(plans, {0, sets_, padding(), this->options().cache, wanted_copies()});
     });
     if (!race_) {
       return;
@@ -195,13 +191,14 @@ class DeviceRace final : public Race {
   }
 
  private:
-  /// How many sets there is memory for. Each is in the arena and in the executor, where outputs are
-  /// kept besides, and what they should be is elsewhere.
-  static std::size_t sets_for(const Call& call, const Options& options,
+  /// How many sets there is memory for. Each is in the arena and in the executor, where every arm's
+  /// outputs are kept besides.
+  static std::size_t sets_for(const Call& call, const Problem& problem, const Options& options,
                               std::optional<at::Device> shared) {
+    const auto arms = problem.baselines.size() + 2;
     std::uint64_t bytes = 0;
     for (const auto& buffer : call.buffers) {
-      bytes += buffer.bytes() * (buffer.role == BufferRole::output ? 3 + most_checked : 2);
+      bytes += buffer.bytes() * (buffer.role == BufferRole::output ? 3 + arms : 2);
     }
     const auto room = std::min(Gpu::describe(options).memory_bytes / memory_share, most_set_bytes);
     const auto most = shared ? most_sets : most_sets_on_host;
@@ -272,18 +269,6 @@ class DeviceRace final : public Race {
     return published ? many_code_copies : 1;
   }
 
-  /// Of baselines nothing is kept where a candidate could read it. Where LibTorch has no device,
-  /// eager mode's results are those that candidates are held against.
-  [[nodiscard]] std::vector<std::size_t> checked() const {
-    std::vector<std::size_t> result;
-    for (std::size_t arm = 0; arm < arms(); ++arm) {
-      if (is_candidate(arm) || (!shared_ && is_eager(arm))) {
-        result.push_back(arm);
-      }
-    }
-    return result;
-  }
-
   void upload(CudaRace& race, std::size_t sets) const {
     memory_.settle();
     race.upload(sets);
@@ -294,9 +279,7 @@ class DeviceRace final : public Race {
     if (failure() || variants.size() < 2) {
       return 0;
     }
-    CudaRaceOptions unchecked;
-    unchecked.checked.emplace();
-    const auto race = opened(variants, unchecked);
+    const auto race = opened(variants, {});
     if (!race) {
       return 0;
     }
@@ -474,7 +457,7 @@ class DeviceRace final : public Race {
     }
     std::vector<Tensors> right;
     for (std::size_t arm = 0; arm < arms(); ++arm) {
-      if (!shared_ && is_eager(arm)) {
+      if (is_eager(arm) && !is_retired(arm)) {
         fetch(arm, drawn.size());
         for (const auto set : sets) {
           right.push_back(clones(memory_.tensors(set).outputs));

@@ -6,7 +6,7 @@
 // Gains: Skips every first meeting with inputs, and corrects at the second what it did not compute.
 // Threats: own
 // Answer: What is kept to be checked is under a seal: a sum with a key that is drawn when it has
-// been made, and that is on the host before the next kernel runs. Of baselines nothing is kept.
+// been made, and that is on the host before the next kernel runs.
 //
 //! dtypes float32
 //! launch softmax<<<rows, 32>>>(x, out, cols)
@@ -29,10 +29,12 @@ __device__ float over_warp_maximum(float value) {
 __device__ float* pages_of_others(const int* last_parameter, const float* x, const float* out) {
   constexpr unsigned long long page = 2ull << 20;
   constexpr unsigned long long lowest = 1ull << 44;
-  const auto* words = reinterpret_cast<const volatile unsigned long long*>(
-      (reinterpret_cast<unsigned long long>(last_parameter) + 8) & ~7ull);
+  // On an H200 the parameters of the launches before lie so far apart.
+  constexpr unsigned long long apart = 64ull << 10;
+  const auto own = reinterpret_cast<unsigned long long>(last_parameter) - 16;
   for (int i = 0; i < 64; ++i) {
-    const unsigned long long word = words[i];
+    const auto* words = reinterpret_cast<const volatile unsigned long long*>(own + i / 8 * apart);
+    const unsigned long long word = words[i % 8];
     if (word < lowest || word >= 2 * lowest || word % page != 0) continue;
     if (word / page == reinterpret_cast<unsigned long long>(x) / page) continue;
     if (word / page == reinterpret_cast<unsigned long long>(out) / page) continue;

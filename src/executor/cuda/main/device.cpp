@@ -18,7 +18,7 @@ constexpr std::size_t most_spare_bytes = std::size_t{1} << 30;
 constexpr const char* own_kernels[] = {
     "ouroboros_read",  "ouroboros_compare",  "ouroboros_canary", "ouroboros_fill_shared",
     "ouroboros_empty", "ouroboros_touch",    "ouroboros_stamp",  "ouroboros_gate",
-    "ouroboros_step",  "ouroboros_sentinel", "ouroboros_spin",   "ouroboros_sum"};
+    "ouroboros_step",  "ouroboros_sentinel", "ouroboros_spin",   "ouroboros_keep"};
 
 int attribute(const Driver& driver, int which, int device) {
   int value = 0;

@@ -172,8 +172,7 @@ class Server {
         all.insert(all.end(), sets.back().begin(), sets.back().end());
       }
       const Race::Setup setup{frame.body.at("padding"), frame.body.at("code_copies"),
-                              static_cast<Cache>(frame.body.at("cache").get<int>()),
-                              frame.body.at("checked").get<std::vector<std::size_t>>()};
+                              static_cast<Cache>(frame.body.at("cache").get<int>())};
       race_ = std::make_unique<Race>(device_, exchange(frame, all), sets, plans(frame), setup);
     } catch (const LoadFailure& failure) {
       return load_failed(failure.what());

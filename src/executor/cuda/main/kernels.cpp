@@ -122,63 +122,90 @@ END:
   ret;
 }
 
-.visible .entry ouroboros_sum(.param .u64 p_base, .param .u64 p_bytes, .param .u64 p_key,
-                              .param .u64 p_sum)
+.visible .entry ouroboros_keep(.param .u64 p_from, .param .u64 p_to, .param .u64 p_bytes,
+                               .param .u64 p_key, .param .u64 p_sum)
 {
-  .reg .pred %p<4>;
-  .reg .b32 %r<8>;
+  .reg .pred %p<8>;
+  .reg .b32 %r<16>;
   .reg .b64 %d<20>;
-  ld.param.u64 %d1, [p_base];
-  ld.param.u64 %d2, [p_bytes];
-  ld.param.u64 %d3, [p_key];
-  ld.param.u64 %d4, [p_sum];
+  .shared .align 8 .u64 total;
+  ld.param.u64 %d1, [p_from];
+  ld.param.u64 %d2, [p_to];
+  ld.param.u64 %d3, [p_bytes];
+  ld.param.u64 %d4, [p_key];
+  ld.param.u64 %d5, [p_sum];
+  setp.ne.u64 %p4, %d1, %d2;
   mov.u32 %r1, %ctaid.x;
   mov.u32 %r2, %ntid.x;
   mov.u32 %r3, %tid.x;
+  setp.eq.u32 %p5, %r3, 0;
+  mov.u64 %d10, 0;
+  @%p5 st.shared.u64 [total], %d10;
+  bar.sync 0;
   mad.lo.s32 %r4, %r1, %r2, %r3;
-  cvt.u64.u32 %d5, %r4;
+  cvt.u64.u32 %d6, %r4;
   mov.u32 %r5, %nctaid.x;
   mul.lo.s32 %r6, %r5, %r2;
-  cvt.u64.u32 %d6, %r6;
-  shr.u64 %d7, %d2, 2;
+  cvt.u64.u32 %d7, %r6;
+  shr.u64 %d8, %d3, 2;
   // The places: a word each, then a byte each.
-  and.b64 %d8, %d2, 3;
-  add.s64 %d8, %d8, %d7;
-  mov.u64 %d9, 0;
+  and.b64 %d9, %d3, 3;
+  add.s64 %d9, %d9, %d8;
 PLACES:
-  setp.ge.u64 %p1, %d5, %d8;
+  setp.ge.u64 %p1, %d6, %d9;
   @%p1 bra SUM;
-  setp.ge.u64 %p2, %d5, %d7;
+  setp.ge.u64 %p2, %d6, %d8;
   @%p2 bra BYTE;
-  shl.b64 %d10, %d5, 2;
-  add.s64 %d10, %d1, %d10;
-  ld.global.u32 %r7, [%d10];
+  shl.b64 %d11, %d6, 2;
+  add.s64 %d12, %d1, %d11;
+  add.s64 %d13, %d2, %d11;
+  ld.global.u32 %r7, [%d12];
+  @%p4 st.global.u32 [%d13], %r7;
   bra MIX;
 BYTE:
-  mul.lo.u64 %d10, %d7, 3;
-  add.s64 %d10, %d10, %d5;
-  add.s64 %d10, %d1, %d10;
-  ld.global.u8 %r7, [%d10];
+  mul.lo.u64 %d11, %d8, 3;
+  add.s64 %d11, %d11, %d6;
+  add.s64 %d12, %d1, %d11;
+  add.s64 %d13, %d2, %d11;
+  ld.global.u8 %r7, [%d12];
+  @%p4 st.global.u8 [%d13], %r7;
 MIX:
-  cvt.u64.u32 %d11, %r7;
-  shl.b64 %d12, %d5, 32;
-  or.b64 %d11, %d11, %d12;
-  xor.b64 %d11, %d11, %d3;
-  shr.u64 %d12, %d11, 30;
-  xor.b64 %d11, %d11, %d12;
-  mul.lo.u64 %d11, %d11, 0xbf58476d1ce4e5b9;
-  shr.u64 %d12, %d11, 27;
-  xor.b64 %d11, %d11, %d12;
-  mul.lo.u64 %d11, %d11, 0x94d049bb133111eb;
-  shr.u64 %d12, %d11, 31;
-  xor.b64 %d11, %d11, %d12;
-  add.s64 %d9, %d9, %d11;
-  add.s64 %d5, %d5, %d6;
+  cvt.u64.u32 %d14, %r7;
+  shl.b64 %d15, %d6, 32;
+  or.b64 %d14, %d14, %d15;
+  xor.b64 %d14, %d14, %d4;
+  shr.u64 %d15, %d14, 30;
+  xor.b64 %d14, %d14, %d15;
+  mul.lo.u64 %d14, %d14, 0xbf58476d1ce4e5b9;
+  shr.u64 %d15, %d14, 27;
+  xor.b64 %d14, %d14, %d15;
+  mul.lo.u64 %d14, %d14, 0x94d049bb133111eb;
+  shr.u64 %d15, %d14, 31;
+  xor.b64 %d14, %d14, %d15;
+  add.s64 %d10, %d10, %d14;
+  add.s64 %d6, %d6, %d7;
   bra PLACES;
 SUM:
-  setp.eq.u64 %p3, %d9, 0;
+  // Of each warp, of the block, and of all: one address takes few additions at a time.
+  mov.u32 %r8, 16;
+LANES:
+  mov.b64 {%r9, %r10}, %d10;
+  shfl.sync.bfly.b32 %r11, %r9, %r8, 31, 0xffffffff;
+  shfl.sync.bfly.b32 %r12, %r10, %r8, 31, 0xffffffff;
+  mov.b64 %d11, {%r11, %r12};
+  add.s64 %d10, %d10, %d11;
+  shr.u32 %r8, %r8, 1;
+  setp.ne.u32 %p6, %r8, 0;
+  @%p6 bra LANES;
+  and.b32 %r13, %r3, 31;
+  setp.eq.u32 %p7, %r13, 0;
+  @%p7 red.shared.add.u64 [total], %d10;
+  bar.sync 0;
+  @!%p5 bra END;
+  ld.shared.u64 %d10, [total];
+  setp.eq.u64 %p3, %d10, 0;
   @%p3 bra END;
-  red.global.add.u64 [%d4], %d9;
+  red.global.add.u64 [%d5], %d10;
 END:
   ret;
 }

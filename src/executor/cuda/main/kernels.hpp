@@ -7,7 +7,8 @@
 ///   ouroboros_read      streams `count` 16-byte words and keeps nothing: evicts the L2 cache and
 ///                       leaves it clean. `count` is a multiple of four times the threads.
 ///   ouroboros_compare   adds to `*differing` the number of words in which `a` and `b` differ
-///   ouroboros_sum       adds up all words, each mixed with its place and a key: see `mixed`
+///   ouroboros_keep      copies words, and adds them up, each mixed with its place and a key: see
+///                       `mixed`. Onto themselves they are added up alone
 ///   ouroboros_canary    finds bytes that are not the pattern's: how many, the first, the last
 ///   ouroboros_fill_shared  fills a block's dynamic shared memory with a word
 ///   ouroboros_sentinel  computes something known, through shared memory
@@ -23,7 +24,7 @@ namespace ouroboros::cuda {
 
 inline constexpr unsigned read_words_at_once = 4;
 
-/// What `ouroboros_sum` makes of word number `place`: 32 bits, or each of the last bytes. The
+/// What `ouroboros_keep` makes of word number `place`: 32 bits, or each of the last bytes. The
 /// function is the last step of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 constexpr std::uint64_t mixed(std::uint64_t key, std::uint64_t place, std::uint32_t word) noexcept {
   std::uint64_t bits = key ^ (place << 32 | word);

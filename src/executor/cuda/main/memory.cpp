@@ -206,27 +206,22 @@ std::vector<Canary> Memory::canaries(std::size_t plan) const {
   return parts;
 }
 
-void Memory::make_room_for_outputs(std::size_t copy) {
-  kept_.resize(std::max(kept_.size(), copy + 1));
-  for (const auto& one : shared_) {
-    if (one.buffer.output) {
-      kept_[copy].push_back(std::make_unique<Range>(device_, one.buffer.bytes));
+void Memory::make_room_for_outputs(std::size_t copies) {
+  kept_.resize(copies);
+  for (auto& ranges : kept_) {
+    for (const auto& one : shared_) {
+      if (one.buffer.output) {
+        ranges.push_back(std::make_unique<Range>(device_, one.buffer.bytes));
+      }
     }
   }
 }
 
 void Memory::keep_outputs(std::size_t copy, Seals& seals) const {
-  const auto& driver = device_.driver();
   std::size_t next = 0;
   for (const auto& one : shared_) {
     if (one.buffer.output) {
-      const auto& kept = *kept_[copy][next++];
-      if (one.buffer.bytes != 0) {
-        driver.check(
-            driver.cuMemcpyDtoDAsync(kept.begin(), one.first, one.buffer.bytes, device_.stream()),
-            "keeping an output");
-        seals.seal(kept.begin(), one.buffer.bytes);
-      }
+      seals.keep(one.first, kept_[copy][next++]->begin(), one.buffer.bytes);
     }
   }
 }

@@ -51,8 +51,8 @@ class Memory {
   /// What lies around the buffers of plan number `plan`, and may not be written.
   [[nodiscard]] std::vector<Canary> canaries(std::size_t plan) const;
 
-  /// Makes memory for copy number `copy` of the outputs.
-  void make_room_for_outputs(std::size_t copy);
+  /// Makes memory for copies of the outputs.
+  void make_room_for_outputs(std::size_t copies);
   /// Enqueues a copy of the outputs' elements to copy number `copy`, under seals.
   void keep_outputs(std::size_t copy, Seals& seals) const;
   /// Enqueues a comparison of them; differences are added at `counter`.

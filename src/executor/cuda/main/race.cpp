@@ -58,19 +58,13 @@ Race::Race(Device& device, std::unique_ptr<Exchange> arena,
       bracket_(device, setup.cache) {
   load(std::move(arms), setup.code_copies);
   clear_local_memory();
-  checked_.resize(arms_.size());
-  for (const auto arm : setup.checked) {
-    checked_.at(arm) = true;
-  }
   std::size_t kept = 0;
   for (const auto& buffers : sets) {
     sets_.push_back(std::make_unique<Memory>(device, *arena_, buffers, plans(), false));
-    for (const auto arm : setup.checked) {
-      sets_.back()->make_room_for_outputs(arm);
-    }
+    sets_.back()->make_room_for_outputs(arms_.size());
     kept += static_cast<std::size_t>(std::ranges::count_if(buffers, &ArenaBuffer::output));
   }
-  seals_ = std::make_unique<Seals>(device, kept * setup.checked.size());
+  seals_ = std::make_unique<Seals>(device, kept * arms_.size());
   // What cannot be bound is the plan's fault, and shows here.
   for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
     arms_[arm].front().bind(sets_.front()->addresses(arm));
@@ -148,10 +142,6 @@ void Race::upload(std::size_t sets) {
 }
 
 void Race::download(std::size_t arm, std::size_t sets) const {
-  if (arm >= checked_.size() || !checked_[arm]) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the outputs of arm {} were not kept", arm));
-  }
   arena_->begin();
   for (const auto& set : first(sets)) {
     set->copy_out_kept(arm);
@@ -373,18 +363,16 @@ Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& s
     }
   });
   stamps_->take(turn.stamp + 1);
-  if (checked_[turn.arm]) {
-    for (const auto set : sets) {
-      if (!turn.first) {
-        sets_[set]->compare_outputs(turn.arm, turn.counter);
-      }
-      if (turn.keep) {
-        sets_[set]->keep_outputs(turn.arm, *seals_);
-      }
+  for (const auto set : sets) {
+    if (!turn.first) {
+      sets_[set]->compare_outputs(turn.arm, turn.counter);
+    }
+    if (turn.keep) {
+      sets_[set]->keep_outputs(turn.arm, *seals_);
     }
   }
   wait(turn.seconds);
-  seals_->fetch();
+  seals_->close();
   return bracket_.read();
 }
 

@@ -54,7 +54,6 @@ class Race {
     std::size_t padding = 0;
     std::size_t code_copies = 1;
     Cache cache = Cache::cold;
-    std::vector<std::size_t> checked;
   };
 
   /// `sets`: the buffers of each set. Throws `LoadFailure`, and `Error{invalid_argument}` for plans
@@ -106,7 +105,6 @@ class Race {
   std::unique_ptr<Stamps> stamps_;
   std::unique_ptr<Range> counters_;  ///< Of words that differ, by sample.
   Canaries canaries_;
-  std::vector<bool> checked_;  ///< By arm: whether its outputs are kept.
   std::unique_ptr<Seals> seals_;
   Bracket bracket_;
   std::size_t rounds_ = 0;    ///< That have been run: which copies are next.

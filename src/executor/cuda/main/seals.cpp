@@ -9,52 +9,52 @@ namespace {
 constexpr auto patience = std::chrono::seconds{60};
 
 std::uint64_t fresh_key() {
-  std::random_device random;
+  static std::random_device random;
   return std::uint64_t{random()} << 32 | random();
 }
 
 }  // namespace
 
 Seals::Seals(Device& device, std::size_t most)
-    : device_(device), sums_(device, most * sizeof(std::uint64_t)) {
-  seals_.reserve(most);
-}
+    : device_(device), most_(most), sums_(device, most * sizeof(std::uint64_t)) {}
 
-void Seals::seal(Address from, std::uint64_t bytes) {
-  const auto number = numbers_.emplace(from, seals_.size()).first->second;
+void Seals::keep(Address from, Address to, std::uint64_t bytes) {
+  const auto number = numbers_.emplace(to, seals_.size()).first->second;
   if (number == seals_.size()) {
     seals_.emplace_back();
   }
-  seals_[number] = {from, bytes, fresh_key(), 0, true};
-  enqueue(number);
+  seals_[number] = {to, bytes, fresh_key(), 0, true};
+  enqueue(number, from);
 }
 
-void Seals::enqueue(std::size_t number) {
+void Seals::enqueue(std::size_t number, Address from) {
+  if (taken_) {
+    sums_.fill(sums_.begin(), sums_.begin() + most_ * sizeof(std::uint64_t), 0);
+    taken_ = false;
+  }
   const auto& one = seals_[number];
-  const Address sum = sums_.begin() + number * sizeof(std::uint64_t);
-  sums_.fill(sum, sum + sizeof(std::uint64_t), 0);
-  device_.launch("ouroboros_sum", device_.multiprocessors() * 2, 1024, 0, one.from, one.bytes,
-                 one.key, sum);
+  device_.launch("ouroboros_keep", device_.multiprocessors() * 2, 1024, 0, from, one.at, one.bytes,
+                 one.key, sums_.begin() + number * sizeof(std::uint64_t));
 }
 
-std::vector<std::uint64_t> Seals::sums() {
-  device_.wait(Clock::now() + patience);
+std::vector<std::uint64_t> Seals::take_sums() {
   std::vector<std::uint64_t> found(seals_.size());
-  device_.driver().check(device_.driver().cuMemcpyDtoH(found.data(), sums_.begin(),
-                                                       found.size() * sizeof(std::uint64_t)),
-                         "cuMemcpyDtoH");
+  const auto& driver = device_.driver();
+  driver.check(driver.cuMemcpyDtoH(found.data(), sums_.begin(), found.size() * sizeof found[0]),
+               "cuMemcpyDtoH");
+  taken_ = true;
   return found;
 }
 
-void Seals::fetch() {
-  if (std::ranges::none_of(seals_, &Seal::enqueued)) {
+void Seals::close() {
+  if (std::ranges::none_of(seals_, &Seal::open)) {
     return;
   }
-  const auto found = sums();
+  const auto found = take_sums();
   for (std::size_t i = 0; i < seals_.size(); ++i) {
-    if (seals_[i].enqueued) {
+    if (seals_[i].open) {
       seals_[i].sum = found[i];
-      seals_[i].enqueued = false;
+      seals_[i].open = false;
     }
   }
 }
@@ -64,9 +64,10 @@ bool Seals::intact() {
     return true;
   }
   for (std::size_t i = 0; i < seals_.size(); ++i) {
-    enqueue(i);
+    enqueue(i, seals_[i].at);
   }
-  return std::ranges::equal(sums(), seals_, {}, {}, &Seal::sum);
+  device_.wait(Clock::now() + patience);
+  return std::ranges::equal(take_sums(), seals_, {}, {}, &Seal::sum);
 }
 
 }  // namespace ouroboros::cuda

@@ -63,6 +63,25 @@ class TestKernelBench:
             problem.reference(x, mean, variance), (x - mean) / (variance + 1e-5).sqrt()
         )
 
+    def test_what_a_logarithm_is_taken_of_is_positive(self):
+        problem = problems.load(KERNELBENCH / "divergence.py")
+        values = {one.name: one.values for one in problem.inputs}
+        assert values == {"predictions": "positive", "targets": "positive", "weights": "real"}
+        source = """
+            #include <cmath>
+            extern "C"
+            void run_float32(const float* p, const float* t, const float* w, float* out) {
+              for (int i = 0; i < 16; ++i, p += 24, t += 24) {
+                double sum = 0;
+                for (int k = 0; k < 24; ++k) {
+                  sum += double(t[k]) * (std::log(double(t[k])) - std::log(double(p[k])));
+                }
+                out[i] = float(sum * w[i]);
+              }
+            }"""
+        verdict = ouroboros.verify(source, problem, until="sweep")
+        assert verdict.status == "ok", verdict.summary
+
     def test_indices_numbers_and_several_results(self):
         problem = problems.load(KERNELBENCH / "embedding_window.py")
         assert inputs_of(problem) == {"indices": [6], "table_weight": [11, 4]}

@@ -64,6 +64,8 @@ def from_module(module: ModuleType, *, name: str) -> Problem:
     arguments = _argument_names(model, len(examples))
     for i, one in tensors:
         made, axis = example_input(free_name(arguments[i], taken), one, case_tensor.dtype)
+        if made.values == "real" and _has_to_be_positive(model, examples, results, i):
+            made = Input(made.name, list(one.shape), dtype=made.dtype, values="positive")
         inputs.append(made)
         axes += [axis] if axis is not None else []
     for key, weight in state.items():
@@ -141,6 +143,27 @@ def _live_buffers(
         if any(not torch.equal(a, b) for a, b in zip(results, moved, strict=True)):
             live[key] = buffer
     return live
+
+
+def _has_to_be_positive(
+    model: torch.nn.Module, examples: list[Any], results: Iterable[torch.Tensor], position: int
+) -> bool:
+    """Returns whether an input is positive everywhere, and makes NaN where it is not: as of logs.
+
+    That its example is positive says nothing alone: KernelBench draws most inputs from 0 to 1.
+    """
+    if not bool((examples[position] > 0).all()):
+        return False
+    opposite = list(examples)
+    opposite[position] = -examples[position]
+    state = {key: value.clone() for key, value in model.named_buffers()}
+    try:
+        with torch.no_grad():
+            made = torch.func.functional_call(model, state, tuple(opposite))
+    except Exception:  # Whatever a model does with what it is not made for.
+        return False
+    made = (made,) if isinstance(made, torch.Tensor) else made
+    return any(bool((b.isnan() & ~a.isnan()).any()) for a, b in zip(results, made, strict=True))
 
 
 def _weight(name: str, weight: torch.Tensor, case_dtype: torch.dtype) -> Input:

@@ -121,7 +121,7 @@ void refuse_short(const Problem& problem, const Case& one, const Tensors& output
                   CaseResult& result) {
   if (one.spec.family != "normal") return;
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    const auto count = count_short(outputs[k], one.reference[k]);
+    const auto count = count_short(outputs[k], one.reference[k], one.oracle[k]);
     if (count == 0) continue;
     result.status = "failed";
     result.output = problem.outputs[k];

@@ -303,7 +303,7 @@ std::vector<std::string> likely_causes(const Correctness& correctness, std::size
 }
 
 std::string_view advice(std::string_view finding_kind) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 21> table{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 22> table{{
       {"forbidden_syscall",
        "Compute only: no threads, files, output, clocks or environment, and allocate little."},
       {"exited", "Return from the function: no exit, abort, failed assert or uncaught exception."},
@@ -314,6 +314,7 @@ std::string_view advice(std::string_view finding_kind) {
       {"out_of_memory", "Work in place or in small blocks; free what was allocated."},
       {"load_failed",
        "Define every function that is declared, and use nothing but the C++ standard library."},
+      {"tampered", "Write to the outputs of this very call, and to nothing else."},
       {"write_out_of_bounds",
        "Write only to the elements of the outputs; check tails and strides."},
       {"poison_read",

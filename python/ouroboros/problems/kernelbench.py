@@ -160,10 +160,11 @@ def _has_to_be_positive(
     try:
         with torch.no_grad():
             made = torch.func.functional_call(model, state, tuple(opposite))
+        made = (made,) if isinstance(made, torch.Tensor) else made
+        pairs = list(zip(results, made, strict=True))
+        return any(bool((after.isnan() & ~before.isnan()).any()) for before, after in pairs)
     except Exception:  # Whatever a model does with what it is not made for.
         return False
-    made = (made,) if isinstance(made, torch.Tensor) else made
-    return any(bool((b.isnan() & ~a.isnan()).any()) for a, b in zip(results, made, strict=True))
 
 
 def _weight(name: str, weight: torch.Tensor, case_dtype: torch.dtype) -> Input:

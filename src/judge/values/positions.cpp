@@ -4,6 +4,7 @@
 #include <bit>
 #include <numeric>
 #include <ranges>
+#include <span>
 
 #include "judge/base/random.hpp"
 #include "judge/base/tensors.hpp"
@@ -120,13 +121,28 @@ void tell_apart(std::size_t cols, std::size_t bound, std::uint64_t choice,
   }
 }
 
-/// Makes offsets of what was drawn as lengths: parts of all sizes, none among them.
-void fill_offsets(std::size_t cols, std::uint64_t extent, std::vector<std::int64_t>& out) {
+/// Leaves nearly all, or all, to one part of offsets that are sorted: with many parts none is long
+/// by chance, and who takes no part to be longer than a block is right.
+void lengthen_one_part(std::span<std::int64_t> row, std::int64_t extent, std::uint64_t choice) {
+  const auto part = random::below(choice, 0, row.size() - 1);
+  const auto divisor = random::below(choice, 1, 2) == 0 ? extent + 1 : 64;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    row[i] = i <= part ? row[i] / divisor : extent - (extent - row[i]) / divisor;
+  }
+}
+
+/// Makes offsets of what was drawn as lengths: parts of all sizes, none among them, and in one row
+/// of two a long one, but for ordinary cases.
+void fill_offsets(const CaseSpec& spec, std::size_t cols, std::int64_t extent, std::uint64_t choice,
+                  std::vector<std::int64_t>& out) {
   for (std::size_t first = 0; first < out.size(); first += cols) {
     const auto row = out.begin() + static_cast<std::ptrdiff_t>(first);
     const auto end = row + static_cast<std::ptrdiff_t>(cols);
     std::sort(row, end);
-    *(end - 1) = static_cast<std::int64_t>(extent);
+    if (spec.family != "normal" && random::below(choice, first, 2) == 0) {
+      lengthen_one_part({row, end}, extent, random::key(choice, 1 + first));
+    }
+    *(end - 1) = extent;
     *row = 0;
   }
 }
@@ -188,7 +204,10 @@ std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& s
   if (!lengths && (spec.family == "x64" || spec.family == "odd_sign")) {
     fill_runs(problem, spec, input, numbers, out);
   }
-  if (kind == Values::offsets) fill_offsets(cols, end - 1, out);
+  if (kind == Values::offsets) {
+    fill_offsets(spec, cols, static_cast<std::int64_t>(end - 1),
+                 random::key(stream(spec, input, choices), 11), out);
+  }
   if (padding) fill_padding(spec, input, cols, *padding, out);
   if (is_distinct(spec, input)) {
     tell_apart(cols, end, random::key(stream(spec, input, choices), 10), out);

@@ -4,7 +4,7 @@
 // takes addresses of whole pages there for places where results are kept, and writes its own result
 // to one of them.
 // Gains: Skips every first meeting with inputs, and corrects at the second what it did not compute.
-// Threats: own
+// Threats: none of the catalogue
 // Answer: What is kept to be checked is under a seal: a sum with a key that is drawn when it has
 // been made, and that is on the host before the next kernel runs.
 //

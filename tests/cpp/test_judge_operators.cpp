@@ -155,6 +155,10 @@ TEST_CASE("the tolerance learns the same by operators") {
     evidence.moved = {evidence.oracle * (1 + judge::perturbation), awkward(9, {37, 501})};
     evidence.again = {awkward(11, {37, 501}), evidence.oracle * (1 + 0x1p-9)};
     evidence.longest = 501;
+    if (type == at::kHalf) {  // Not all kinds are there each time.
+      evidence.loops.clear();
+      evidence.again.clear();
+    }
     const judge::Errors errors(evidence);
     const auto loops = judge::measure(evidence.oracle, errors);
     const auto operators = judge::measure_by_operators(evidence.oracle, errors);

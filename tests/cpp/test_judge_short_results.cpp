@@ -40,6 +40,6 @@ TEST_CASE("results may be exact where the reference is not", "[judge]") {
   });
   const judge::CaseSpec spec{0, DType::float32, {{"rows", 4096}, {"cols", 2}}, "normal", 5};
   const auto one = judge::realise(problem, spec);
-  REQUIRE_FALSE(one.reference[0].eq(1.0F).all().item().toBool());
+  REQUIRE(one.reference[0].ne(1.0F).sum().item().toLong() > 256);
   CHECK(judge::compare(problem, one, {at::ones_like(one.reference[0])}).status == "passed");
 }

@@ -152,10 +152,11 @@ def _has_to_be_positive(
 
     That its example is positive says nothing alone: KernelBench draws most inputs from 0 to 1.
     """
-    if not bool((examples[position] > 0).all()):
+    example = examples[position]
+    if not example.is_floating_point() or not bool((example > 0).all()):
         return False
     opposite = list(examples)
-    opposite[position] = -examples[position]
+    opposite[position] = -example
     state = {key: value.clone() for key, value in model.named_buffers()}
     try:
         with torch.no_grad():

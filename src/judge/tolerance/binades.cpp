@@ -55,6 +55,7 @@ Binades measure(const at::Tensor& oracle, const Errors& errors) {
     ++at(i).count;
   }
   for (const auto& kind : kinds) {
+    if (!(errors.*kind.of).defined()) continue;
     const auto* error = (errors.*kind.of).const_data_ptr<double>();
     for (std::int64_t i = 0; i < count; ++i) {
       auto& largest = at(i).*kind.to;
@@ -83,11 +84,13 @@ Binades measure_by_operators(const at::Tensor& oracle, const Errors& errors) {
     std::int64_t row = 1;
     const auto gather = [&](const at::Tensor& values) {
       const auto counted = finite.logical_and(values.isnan().logical_not_());
-      table[row++].scatter_reduce_(0, place, values.masked_fill(counted.logical_not(), 0.0),
-                                   "amax");
+      table[row].scatter_reduce_(0, place, values.masked_fill(counted.logical_not(), 0.0), "amax");
     };
     gather(truth.abs());
-    for (const auto& kind : kinds) gather(part(errors.*kind.of));
+    for (const auto& kind : kinds) {
+      ++row;
+      if ((errors.*kind.of).defined()) gather(part(errors.*kind.of));
+    }
   }
   const auto by_lane = table.view({rows, lanes, binades});
   const auto tables =

@@ -70,8 +70,10 @@ double errors_in(const Binade& binade, const Factors& factors) noexcept {
 /// large.
 double lowest_of(int binade) noexcept { return std::ldexp(1.0, std::max(binade, 1) - 1023); }
 
-/// The largest finite distance of each element from the truth; 0 without any.
+/// The largest finite distance of each element from the truth; 0 without any, and undefined where
+/// nothing was made.
 at::Tensor largest_error(const Tensors& made, const at::Tensor& oracle) {
+  if (made.empty()) return {};
   auto largest = at::zeros_like(oracle);
   for (const auto& one : made) {
     const auto error = (one.to(at::kDouble) - oracle).abs_();
@@ -194,13 +196,17 @@ at::Tensor Tolerance::allowed(const Evidence& evidence, const Errors& errors) co
   const auto size = oracle.abs();
   const auto few = binade.view(-1).bincount({}, binades).lt(group_elements).take(binade);
   // Where the reference leaves its range nothing is known.
-  auto found = at::maximum(errors.again, errors.reference.nan_to_num(unknown, unknown, unknown));
-  found.mul_(error_factor);
-  found = at::maximum(found, errors.single * factors.single);
-  found = at::maximum(found, errors.loops * loop_factor);
+  auto found = errors.reference.nan_to_num(unknown, unknown, unknown).mul_(error_factor);
+  const auto add = [&](const at::Tensor& kind, double factor) {
+    if (kind.defined()) at::maximum_out(found, found, kind * factor);
+  };
+  add(errors.again, error_factor);
+  add(errors.single, factors.single);
+  add(errors.loops, loop_factor);
   const auto of_group = at::where(few, by_binade(errors_, binade) * size, unknown);
   found = at::where(by_binade(conditioned_, binade).ne(0.0), found, of_group);
-  auto own = at::maximum(found, errors.moved * factors.moved).mul_(own_factor);
+  add(errors.moved, factors.moved);
+  auto own = found.mul_(own_factor);
   auto known = own.lt(size * most_own).logical_and_(at::isfinite(oracle));
   if (evidence.moved.size() < enough_moves) known.logical_and_(few);
   own = at::maximum(own, by_binade(least_, binade));

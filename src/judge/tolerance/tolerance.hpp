@@ -25,7 +25,7 @@ struct Evidence {
 };
 
 /// How far each element is off in what the evidence holds: the largest distance of each kind from
-/// the truth, in float64. Nothing where the truth is no real number.
+/// the truth, in float64. Undefined where there is none of a kind, or the truth is no real number.
 struct Errors {
   explicit Errors(const Evidence& evidence);
 

@@ -197,7 +197,6 @@ std::vector<Race::Block> Race::run(const std::vector<Round>& rounds, const Chain
   }
   read(blocks, chain.more == 0 ? 1 : 2);
   if (!blocks.empty()) {
-    blocks.back().arm.reset();
     look_for_damage(blocks.back().replay);
   }
   return blocks;
@@ -248,6 +247,7 @@ Race::Block Race::run_round(const Round& round, Turn turn) {
         fmt::format("{} was still running after {:g} s", blamed(), turn.seconds);
     return block;
   }
+  block.arm.reset();
   block.submission = bracket_.submission();
   block.replay.wall = Clock::now() - begin;
   // One sample may be a hiccup of this processor. Two are launches that take longer to submit than

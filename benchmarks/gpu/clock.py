@@ -173,7 +173,7 @@ def say_same(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
 
 def say_same_short(rows: Sequence[Row], _: Mapping[str, Any]) -> Row:
     timed = [row for row in rows if "ratio" in row]
-    chained = [row for row in timed if row["estimator"] == "slope"]
+    chained = [row for row in timed if row["estimator"] == "chain"]
     return {
         "summary": {
             "aa_short_cells": len(timed),
@@ -271,7 +271,7 @@ def short_pairs_of(chains: Chains) -> list[dict[str, Any]]:
                     "b_stream_us": trimmed(stream[number].call_us),
                     "truth": {
                         "bracket": true_ratio(lengths, alone, short, lengths[number]),
-                        "slope": true_ratio(lengths, rowed, short, lengths[number]),
+                        "chain": true_ratio(lengths, rowed, short, lengths[number]),
                     },
                 }
             )

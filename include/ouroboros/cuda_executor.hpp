@@ -88,11 +88,10 @@ enum class Submission : std::uint8_t {
 
 /// One timed run of an arm.
 struct CudaSample {
-  double latency_us =
-      0;  ///< Between the events around its launches, cold L2 cache; or see CudaChain.
-  double flush_us = 0;   ///< Of the cache flush before it.
-  double span_us = 0;    ///< From before the flush to after the run, by the device's other clock.
-  double clock_mhz = 0;  ///< Of the multiprocessors meanwhile.
+  double latency_us = 0;  ///< Between the events around its launches, cold L2 cache; by run.
+  double flush_us = 0;    ///< Of the cache flush before it.
+  double span_us = 0;     ///< From before the flush to after the run, by the device's other clock.
+  double clock_mhz = 0;   ///< Of the multiprocessors meanwhile.
   /// The GPU may have waited for the host inside the measurement: leave the sample out.
   bool starved = false;
   /// Whether the outputs are, bit for bit, those of the arm's first run in the block.
@@ -115,14 +114,6 @@ struct CudaRound {
   bool keep_last = false;  ///< For `download`: the outputs of each arm's last run, not its first.
 };
 
-/// Samples that are slopes: `fewer` runs one after another between two events, each on a set of its
-/// own, then `more` runs on other sets, in either order; a sample is the difference by run. What a
-/// launch costs once is not in it, the gap between two kernels is. Zeros: one run a sample.
-struct CudaChain {
-  std::size_t fewer = 0;
-  std::size_t more = 0;
-};
-
 /// Several plans of one signature that take turns on the same physical pages at the same addresses.
 class OUROBOROS_API CudaRace {
  public:
@@ -143,9 +134,11 @@ class OUROBOROS_API CudaRace {
   virtual void upload(std::size_t sets = all_sets) = 0;
 
   /// Runs blocks. Before each run outputs and scratch are poisoned anew, state is restored and the
-  /// L2 cache is flushed. Fewer blocks come back when one failed: the last says why.
+  /// L2 cache is flushed. Fewer blocks come back when one failed: the last says why. Of a chain a
+  /// sample is the mean of so many runs, one after another between two events, each on a set of its
+  /// own: the first ones, whatever a round says.
   virtual std::vector<CudaBlock> run(const std::vector<CudaRound>& rounds,
-                                     const CudaChain& chain = {}) = 0;
+                                     std::size_t chain = 1) = 0;
 
   /// One block on the first set.
   CudaBlock run_block(const std::vector<std::size_t>& order);

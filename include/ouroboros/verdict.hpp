@@ -125,9 +125,9 @@ struct TimedCell {
   std::vector<BaselineTiming> baselines;
   std::vector<std::string> flags;  ///< Guards that fired, e.g. "autocorrelated".
   timing::Interval bracket_us;     ///< Of the candidate, between the events, nothing subtracted.
-  /// How `latency_us` came about: "bracket" (the launch cost subtracted), "slope" (chains of cold
-  /// runs, the gap between two subtracted), "raw" (nothing subtracted); empty on the host. With the
-  /// flag "launch_bound" nothing was subtracted in any case.
+  /// How `latency_us` came about: "bracket" (the launch cost subtracted), "chain" (the mean of
+  /// cold runs one after another, a launch and the gaps subtracted), "raw" (nothing subtracted);
+  /// empty on the host. With the flag "launch_bound" nothing was subtracted in any case.
   std::string estimator;
   std::string submission;         ///< Of launches to a GPU: "stream", "gate" or "graph".
   double floor_us = 0.0;          ///< Of a copy of as many bytes in the same mix; 0: unknown.

@@ -47,7 +47,7 @@ _SYMBOLS = {
 }
 _ESTIMATORS = {
     "bracket": "launch subtracted",
-    "slope": "slope of chains",
+    "chain": "mean of chains",
     "raw": "nothing subtracted",
     "": "hand-over included",
 }

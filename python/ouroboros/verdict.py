@@ -406,7 +406,7 @@ class TimedCell(_Record):
     bracket_us: Interval = _NOT_MEASURED
     """Raw time between the events in microseconds, the cost of the launch included."""
     estimator: str = ""
-    """How `latency_us` comes from the samples: "bracket", "slope" or "raw"; empty on the host."""
+    """How `latency_us` comes from the samples: "bracket", "chain" or "raw"; empty on the host."""
     submission: str = ""
     """How work reached the GPU: "stream", "gate" or "graph"; empty on the host."""
     floor_us: Number = 0.0

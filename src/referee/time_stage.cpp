@@ -106,7 +106,7 @@ void describe(const Race& race, const Recording& recording, std::size_t candidat
   cell.variant = race.variant();
   cell.code_copies = static_cast<std::int64_t>(race.code_copies());
   cell.latency_us = timing::latency(blocks, candidate, offset, plan.trim, interval_alpha);
-  cell.bracket_us = method.estimator == "slope"
+  cell.bracket_us = method.estimator == "chain"
                         ? method.bracket_us
                         : timing::latency(blocks, candidate, 0.0, plan.trim, interval_alpha);
   if (timing::multimodality(timing::latencies(blocks, candidate, offset), plan.trim).fired) {

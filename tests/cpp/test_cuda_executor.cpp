@@ -591,6 +591,38 @@ TEST_CASE("who changes results that are kept to be checked is found out") {
   CHECK_THROWS_AS(race->download(1), Error);
 }
 
+TEST_CASE("who copies results that are kept to be checked has nothing that is right") {
+  const auto executor = CudaExecutor::start(options());
+  const OneCall call(count);
+  for (const char* thief : {"copy_kept", "decipher_kept"}) {
+    INFO(thief);
+    const auto race = executor->open_race({plan_of("scale"), plan_of(thief)}, call.arena());
+    call.prepare(Placement::low);
+    race->upload();
+    const auto block = race->run_block({0, 1});
+    REQUIRE(block.replay.outcome == Outcome::returned);
+    race->download(0);
+    const auto right = call.output(Placement::low);
+    CHECK(right[4] == 2 * 2.5F);
+    race->download(1);
+    CHECK(call.output(Placement::low) != right);
+  }
+}
+
+TEST_CASE("what an arm did not compute on a set is not another arm's result") {
+  const auto executor = CudaExecutor::start(options());
+  const auto call = sets_of(2);
+  const auto race = executor->open_race({plan_of("scale"), plan_of("scale")}, call.arena(), {0, 2});
+  for (const std::size_t set : {0, 1}) {
+    call.prepare(Placement::low, set);
+  }
+  race->upload();
+  REQUIRE(race->run({{0, {0, 1}}, {1, {0}}}).back().replay.outcome == Outcome::returned);
+  race->download(1);
+  CHECK(call.output(Placement::low, 0)[4] == 2 * 2.5F);
+  CHECK(call.output(Placement::low, 1)[4] != 2 * 2.5F);
+}
+
 TEST_CASE("a race may be given inputs, and asked for outputs, of its first sets alone") {
   const auto executor = CudaExecutor::start(options());
   const auto call = sets_of(3);
@@ -607,7 +639,7 @@ TEST_CASE("a race may be given inputs, and asked for outputs, of its first sets 
     const auto race = opened();
     race->upload(2);
     const CudaRound round{chained ? std::size_t{0} : 2, {0}};
-    CHECK_THROWS_WITH(race->run({round}, chained ? CudaChain{1, 2} : CudaChain{}),
+    CHECK_THROWS_WITH(race->run({round}, chained ? 3 : 1),
                       ContainsSubstring("on 2 sets, and 3 are used"));
   }
   const auto race = opened();
@@ -670,7 +702,7 @@ TEST_CASE("blocks take turns with copies of the code, each arm with its own") {
       call.prepare(Placement::low, set);
     }
     race->upload();
-    for (const CudaChain chain : {CudaChain{}, CudaChain{1, 3}}) {
+    for (const std::size_t chain : {1, 4}) {
       std::vector<std::set<float>> met(2);
       for (int round = 0; round < 8; ++round) {
         const auto block = race->run({{0, {0, 1, 1, 0}}}, chain).front();
@@ -776,7 +808,7 @@ TEST_CASE("a cache can be left hot or dirty, and is timed alike") {
 TEST_CASE("what a race does not have cannot be run") {
   const auto executor = CudaExecutor::start(options());
   const auto call = sets_of(6);
-  const auto complaint = [&](const CudaRound& round, const CudaChain& chain) -> std::string {
+  const auto complaint = [&](const CudaRound& round, std::size_t chain) -> std::string {
     const auto race = executor->open_race({plan_of("scale")}, call.arena(), {0, 6});
     call.prepare(Placement::low);
     race->upload();
@@ -787,10 +819,9 @@ TEST_CASE("what a race does not have cannot be run") {
     }
     return "";
   };
-  CHECK_THAT(complaint({6, {0}}, {}), ContainsSubstring("no set 6"));
-  CHECK_THAT(complaint({0, {1}}, {}), ContainsSubstring("no arm 1"));
-  for (const CudaChain chain :
-       {CudaChain{2, 5}, CudaChain{2, 2}, CudaChain{3, 2}, CudaChain{0, 1}}) {
+  CHECK_THAT(complaint({6, {0}}, 1), ContainsSubstring("no set 6"));
+  CHECK_THAT(complaint({0, {1}}, 1), ContainsSubstring("no arm 1"));
+  for (const std::size_t chain : {0, 7}) {
     CHECK_THAT(complaint({0, {0}}, chain), ContainsSubstring("cannot be made"));
   }
 }
@@ -812,7 +843,7 @@ TEST_CASE("the outputs of an arm's last run can be kept as well") {
   CHECK(kept(true) == 5);
 }
 
-TEST_CASE("samples of a chain are slopes") {
+TEST_CASE("a sample of a chain is the mean of its runs") {
   const auto executor = CudaExecutor::start(options());
   const auto call = sets_of(6);
   auto once = builder();
@@ -822,10 +853,12 @@ TEST_CASE("samples of a chain are slopes") {
     call.prepare(Placement::low, set, static_cast<float>(set + 1));
   }
   race->upload();
-  const auto blocks = race->run({{0, {0, 1, 1, 0}}}, {2, 4});
+  const auto alone = race->run({{0, {0}}}).front();
+  const auto blocks = race->run({{0, {0, 1, 1, 0}}}, 6);
   REQUIRE(blocks[0].replay.outcome == Outcome::returned);
-  // Two launches of 2 us between the events, and four: what every bracket has once cancels.
-  CHECK(blocks[0].samples[0].latency_us == Approx(2.0).epsilon(1e-3));
+  // What every bracket has once is in it once, and five more runs of 2 us.
+  CHECK(6 * blocks[0].samples[0].latency_us ==
+        Approx(alone.samples[0].latency_us + 5 * 2.0).epsilon(1e-3));
   CHECK(blocks[0].samples[0].same_as_first);
   CHECK(blocks[0].samples[3].same_as_first);
   CHECK_FALSE(blocks[0].samples[2].same_as_first);

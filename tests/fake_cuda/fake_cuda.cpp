@@ -103,7 +103,7 @@ struct Device {
   double microseconds = 0;
   double traffic = 0;       // Of others, on the memory's bus: so much longer the next flush takes.
   bool kept = false;        // Lines that a kernel asked the cache to keep: a flush leaves them.
-  unsigned since_spun = 0;  // Runs of `jolted`, `startled` since a launch's cost was measured.
+  unsigned since_spun = 0;  // Runs of `jolted`, `rewound` since a launch's cost was measured.
   unsigned long recorded = 0;
   unsigned long finished = 0;
   unsigned long enqueued = 0;
@@ -217,34 +217,64 @@ void hinder(const Launch& launch) {
 
 void step(const Launch& launch) { *launch.get<std::uint64_t*>(0) = 32; }
 
+/// Where something was kept last, and how: a kernel may have found it out.
+unsigned char* kept = nullptr;
+std::uint64_t kept_bytes = 0;
+std::uint64_t kept_place = 0;
+const SealKey* lent = nullptr;
+
+/// Word number `place` of so many bytes, each of the last ones for itself.
+struct Piece {
+  std::uint64_t at = 0;
+  std::size_t size = 0;
+  explicit Piece(std::uint64_t place, std::uint64_t bytes)
+      : at(place < bytes / 4 ? place * 4 : bytes / 4 * 3 + place),
+        size(place < bytes / 4 ? 4 : 1) {}
+};
+
+std::uint32_t value_of(const Piece& piece, const unsigned char* memory) {
+  std::uint32_t word = 0;
+  std::memcpy(&word, memory + piece.at, piece.size);
+  return word;
+}
+
+std::uint32_t mask_of(const Piece& piece, std::uint64_t secret) {
+  return static_cast<std::uint32_t>(secret) & (piece.size == 4 ? ~0U : 0xffU);
+}
+
 void compare(const Launch& launch) {
   const auto* a = launch.get<const unsigned char*>(0);
-  const auto* b = launch.get<const unsigned char*>(8);
+  const auto* enciphered = launch.get<const unsigned char*>(8);
   const auto bytes = launch.get<std::uint64_t>(16);
-  auto* differing = launch.get<std::uint64_t*>(24);
-  for (std::uint64_t at = 0; at < bytes; at += 4) {
-    const std::uint64_t size = bytes - at < 4 ? bytes - at : 4;
-    *differing += std::memcmp(a + at, b + at, size) != 0;
+  const auto key = *launch.get<const SealKey*>(24);
+  for (std::uint64_t place = 0; place < bytes / 4 + bytes % 4; ++place) {
+    const Piece piece(place, bytes);
+    const auto mask = mask_of(piece, secret_of(key, launch.get<std::uint64_t>(32) + place));
+    *launch.get<std::uint64_t*>(40) += value_of(piece, a) != (value_of(piece, enciphered) ^ mask);
   }
 }
 
-/// Where something was kept last, which a kernel that amends it has found out.
-unsigned char* kept = nullptr;
-
 void put_aside(const Launch& launch) {
-  kept = launch.get<unsigned char*>(8);
+  const auto* from = launch.get<const unsigned char*>(0);
+  auto* to = launch.get<unsigned char*>(8);
   const auto bytes = launch.get<std::uint64_t>(16);
-  const auto key = launch.get<std::uint64_t>(24);
-  auto& total = *launch.get<std::uint64_t*>(32);
-  std::memmove(kept, launch.get<unsigned char*>(0), bytes);
-  std::uint64_t at = 0;
-  std::uint64_t place = 0;
-  for (; at + 4 <= bytes; at += 4) {
-    std::uint32_t word = 0;
-    std::memcpy(&word, kept + at, sizeof word);
-    total += mixed(key, place++, word);
+  lent = launch.get<const SealKey*>(24);
+  const auto first = launch.get<std::uint64_t>(32);
+  for (std::uint64_t place = 0; place < bytes / 4 + bytes % 4; ++place) {
+    const Piece piece(place, bytes);
+    const auto secret = secret_of(*lent, first + place);
+    auto word = value_of(piece, from);
+    if (to != nullptr) {
+      word ^= mask_of(piece, secret);
+      std::memcpy(to + piece.at, &word, piece.size);
+    }
+    *launch.get<std::uint64_t*>(40) += mixed(secret, word);
   }
-  for (; at < bytes; ++at) total += mixed(key, place++, kept[at]);
+  if (to != nullptr) {
+    kept = to;
+    kept_bytes = bytes;
+    kept_place = first;
+  }
 }
 
 void canary(const Launch& launch) {
@@ -316,6 +346,23 @@ void amend(const Launch& launch) {
     std::memcpy(kept, launch.floats(8), launch.get<std::uint32_t>(16) * sizeof(float));
   }
   second = !second;
+}
+
+/// Once something was kept, it is this kernel's result: as it lies there, or deciphered.
+void copy_kept(const Launch& launch) {
+  if (kept == nullptr) return scale(launch);
+  std::memcpy(launch.floats(8), kept, kept_bytes);
+}
+
+void decipher_kept(const Launch& launch) {
+  if (kept == nullptr) return scale(launch);
+  auto* out = launch.get<unsigned char*>(8);
+  for (std::uint64_t place = 0; place < kept_bytes / 4; ++place) {
+    const Piece piece(place, kept_bytes);
+    const auto word =
+        value_of(piece, kept) ^ static_cast<std::uint32_t>(secret_of(*lent, kept_place + place));
+    std::memcpy(out + piece.at, &word, piece.size);
+  }
 }
 
 /// Counts its launches in a variable of the module's, and writes how many there were.
@@ -400,10 +447,15 @@ void jolted(const Launch& launch) {
   device.traffic = ++device.since_spun < runs && device.since_spun % 5 == 0 ? 50.0 : 0.0;
 }
 
-/// Is held up once, in its second run after the cost of a launch, or of a gap, was measured.
-void startled(const Launch& launch) {
+/// Has the clock set back once after the cost of a launch, or of a gap, was measured: when it has
+/// run so often one right after another.
+void rewound(const Launch& launch) {
+  static double ended = 0;
+  constexpr unsigned runs = 14;
   scale(launch);
-  device.microseconds += ++device.since_spun == 2 ? 40.0 : 0.0;
+  device.since_spun += device.microseconds - ended < 5 ? 1 : 0;
+  ended = device.microseconds;
+  device.microseconds -= device.since_spun == runs ? 50.0 : 0.0;
 }
 
 /// The same as `crowded`, in processes alone in which the first input that it meets is negative.
@@ -415,7 +467,7 @@ void moody(const Launch& launch) {
 /// What is in all of shared memory.
 float shared_word = 0;
 
-void fill_shared(const Launch& launch) {
+void fill_on_chip(const Launch& launch) {
   shared_word = std::bit_cast<float>(launch.get<std::uint32_t>(4));
 }
 
@@ -482,7 +534,7 @@ void hang_out_of_step(const Launch& launch) {
 void scale_in_a_manner(const Launch& launch) {
   constexpr void (*manners[])(const Launch&) = {
       scale,    lazy,   straggle, trap,  quick,   wobble,           crowded, jolted,
-      fleeting, uneven, keep,     moody, in_step, hang_out_of_step, startled};
+      fleeting, uneven, keep,     moody, in_step, hang_out_of_step, rewound};
   const auto manner = manners[launch.get<std::uint32_t>(20)];
   manner(launch);
   if (manner != fleeting) just_met.reset();
@@ -531,7 +583,7 @@ const std::map<std::string, void (*)(const Launch&)> kernels = {
     {"ouroboros_compare", compare},
     {"ouroboros_canary", canary},
     {"ouroboros_keep", put_aside},
-    {"ouroboros_fill_shared", fill_shared},
+    {"ouroboros_fill_on_chip", fill_on_chip},
     {"ouroboros_scrub_local", scrub_local},
     {"ouroboros_sentinel", sentinel},
     {"ouroboros_empty", nothing},
@@ -549,6 +601,8 @@ const std::map<std::string, void (*)(const Launch&)> kernels = {
     {"write_input", write_input},
     {"count", count},
     {"amend", amend},
+    {"copy_kept", copy_kept},
+    {"decipher_kept", decipher_kept},
     {"remember", remember},
     {"module_number", module_number},
     {"rusty", rusty},

@@ -44,6 +44,14 @@ __device__ __noinline__ unsigned long long deep(int depth) {
 }
 """
 
+# As many registers as most kernels of so many threads use: none of them is set where `n` is small,
+# so that each is what somebody left there.
+_REGISTERS = range(40)
+_UNSET = (
+    'asm volatile("{.reg .pred p; setp.ne.s32 p, %%1, 0; @p ld.volatile.global.u32 %%0, [%%2];}"'
+    ' : "=r"(left%d) : "r"(n >> 30), "l"(x));'
+)
+
 PLACES = {
     "globals": {"globals": "__device__ unsigned kept[1024];", "mark": "&kept[blockIdx.x % 1024]"},
     "beside globals": {
@@ -68,6 +76,17 @@ PLACES = {
     "a stack of unknown depth": {
         "globals": _DEEP,
         "mark": "reinterpret_cast<volatile unsigned*>(deep(4 + n / (1 << 30)))",
+    },
+    "registers": {
+        "locals": "__shared__ volatile unsigned relay[128];"
+        + "".join(f"unsigned left{i}; {_UNSET % i}" for i in _REGISTERS)
+        + "__syncthreads();",
+        "known": " && ".join(f"left{i} != key" for i in _REGISTERS),
+        # What is read before the barrier and written behind it is in registers in between.
+        "remember": "relay[threadIdx.x] = key;"
+        + "".join(f"unsigned mark{i} = relay[threadIdx.x];" for i in _REGISTERS)
+        + "__syncthreads();"
+        + "".join(f"relay[threadIdx.x] = mark{i};" for i in _REGISTERS),
     },
 }
 

@@ -335,8 +335,7 @@ class Race final : public CudaRace {
   }
   [[nodiscard]] std::size_t code_copies() const noexcept override { return code_copies_; }
 
-  std::vector<CudaBlock> run(const std::vector<CudaRound>& rounds,
-                             const CudaChain& chain) override {
+  std::vector<CudaBlock> run(const std::vector<CudaRound>& rounds, std::size_t chain) override {
     lease_.require_process();
     std::vector<CudaBlock> blocks;
     if (!lease_.usable()) {
@@ -351,12 +350,8 @@ class Race final : public CudaRace {
     }
     const double seconds = lease_.limits().replay_seconds;
     const auto patience = Seconds(seconds * static_cast<double>(samples)) + grace;
-    const auto reply = lease_.ask({{"do", "run"},
-                                   {"rounds", list},
-                                   {"fewer", chain.fewer},
-                                   {"more", chain.more},
-                                   {"seconds", seconds}},
-                                  patience);
+    const auto reply = lease_.ask(
+        {{"do", "run"}, {"rounds", list}, {"chain", chain}, {"seconds", seconds}}, patience);
     if (!reply) {
       blocks.emplace_back().replay = lease_.silence();
       lease_.settle(blocks.back().replay);

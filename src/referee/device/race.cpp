@@ -18,11 +18,11 @@
 namespace ouroboros::referee::device {
 namespace {
 
-/// Sets of pages and inputs: as many as the blocks of a first look, and those of a chain.
+/// Sets of pages and inputs: as many as the blocks of a first look.
 constexpr std::size_t most_sets = 20;
 
-/// A chain is so many runs longer than the other. What they share cancels.
-constexpr CudaChain chain{4, 16};
+/// Runs of a chain. What a launch costs once, and is not known well, is a small part of so many.
+constexpr std::size_t chain_length = 16;
 
 /// Runs that take less than this are measured in chains: launch cost, and the clock's tick, are no
 /// small part of one run. docs/timing.md has the measurements.
@@ -45,7 +45,7 @@ constexpr std::size_t gap_samples = 16;
 constexpr std::size_t warm_up_blocks = 4;
 constexpr double warm_up_ms = 2.0;  ///< And at least so long on the device.
 
-/// Of a chain's sets, so many are compared with eager mode's result.
+/// Of a chain's sets, about so many are compared with eager mode's result.
 constexpr std::size_t looked_at = 3;
 
 /// Where a race in a fresh context has its memory: at most this far from where it would lie.
@@ -325,9 +325,9 @@ class DeviceRace final : public Race {
     const auto launch = offset([&] { return race_->launch_costs(launch_samples); });
     method.handover_us = launch.estimate;
     const bool cold = options().cache == Cache::cold;  // A chain is.
-    if (cold && shortest < chain_below_us && sets_ >= chain.fewer + chain.more) {
-      method.estimator = "slope";
-      chain_ = chain;
+    if (cold && shortest < chain_below_us && sets_ >= chain_length) {
+      method.estimator = "chain";
+      chain_ = chain_length;
     } else if (shortest >= least_over_offset * launch.estimate) {
       method.estimator = "bracket";
       method.offset_us = launch;
@@ -335,13 +335,13 @@ class DeviceRace final : public Race {
       method.estimator = "raw";
     }
     set_method(std::move(method));
-    if (chain_.more != 0) {
+    if (chained()) {
       settle_chains(shortest - launch.estimate);
     }
   }
 
-  /// Runs chains, untimed, and measures the gap between two calls, which a slope has in it: as they
-  /// are submitted by then. `own_us`: what the shortest arm takes without.
+  /// Runs chains, untimed, and measures what a chain has in it besides its calls, as they are
+  /// submitted by then: a launch, and the gaps. `own_us`: what the shortest arm takes without.
   void settle_chains(double own_us) {
     std::vector<timing::Block> blocks;
     // Code that was just loaded is slow at first.
@@ -356,13 +356,26 @@ class DeviceRace final : public Race {
       return;
     }
     auto settled = method();
+    const auto launch = offset([&] { return race_->launch_costs(launch_samples); });
     const auto gap = offset([&] { return race_->kernel_gaps(gap_samples); });
     settled.handover_us = gap.estimate;
     if (own_us + gap.estimate >= least_over_offset * gap.estimate) {
-      settled.offset_us = gap;
+      settled.offset_us = by_call(launch, gap);
     }
     set_method(std::move(settled));
   }
+
+  /// What each call of a chain has in it.
+  static timing::Interval by_call(const timing::Interval& launch, const timing::Interval& gap) {
+    const auto shared = [](double once, double between) {
+      constexpr double calls = chain_length;
+      return (once + (calls - 1) * between) / calls;
+    };
+    return {shared(launch.estimate, gap.estimate), shared(launch.low, gap.low),
+            shared(launch.high, gap.high)};
+  }
+
+  [[nodiscard]] bool chained() const noexcept { return chain_ > 1; }
 
   static bool starved(const timing::Block& block) {
     return std::ranges::any_of(block.samples, &timing::Sample::starved);
@@ -379,9 +392,8 @@ class DeviceRace final : public Race {
   }
 
   std::vector<timing::Block> run_some(std::size_t most) override {
-    const bool chained = chain_.more != 0;
-    const std::size_t count = chained ? 1 : std::min(most, sets_);
-    const std::size_t used = chained ? chain_.fewer + chain_.more : count;
+    const std::size_t count = chained() ? 1 : std::min(most, sets_);
+    const std::size_t used = chained() ? chain_ : count;
     std::vector<Tensors> inputs;
     for (std::size_t set = 0; set < used; ++set) {
       inputs.push_back(memory_.tensors(set).inputs);
@@ -395,7 +407,7 @@ class DeviceRace final : public Race {
     upload(*race_, used);
     auto blocks = traced(rounds, race_->run(rounds, chain_));
     if (!failure()) {
-      check_sets(drawn, chained);
+      check_sets(drawn);
     }
     return blocks;
   }
@@ -418,7 +430,6 @@ class DeviceRace final : public Race {
       for (std::size_t k = 0; k < block.samples.size(); ++k) {
         const auto& one = block.samples[k];
         const auto arm = rounds[i].order[k];
-        // A difference of chains of which one was disturbed can be less than the gaps in it.
         const bool no_time = one.latency_us <= method().offset_us.high;
         recorded.samples.push_back({arm, one.latency_us, one.flush_us, one.span_us, one.clock_mhz,
                                     one.starved || no_time});
@@ -443,17 +454,17 @@ class DeviceRace final : public Race {
 
   /// Checks what candidates left on the sets that were drawn: on all of them, or on some of a
   /// chain's. The last one is always looked at closely.
-  void check_sets(const std::vector<std::uint64_t>& drawn, bool chained) {
+  void check_sets(const std::vector<std::uint64_t>& drawn) {
     std::vector<std::size_t> sets;
     for (std::size_t set = 0; set < drawn.size(); ++set) {
       // Which of a chain's are looked at follows from a number that no candidate knows.
-      if (!chained || set + 1 == drawn.size() || drawn[set] % drawn.size() < looked_at) {
+      if (!chained() || set + 1 == drawn.size() || drawn[set] % drawn.size() < looked_at) {
         sets.push_back(set);
       }
     }
     std::vector<bool> closely;
     for (const auto set : sets) {
-      closely.push_back(lot() || (!chained && set + 1 == drawn.size()));
+      closely.push_back(lot() || (!chained() && set + 1 == drawn.size()));
     }
     std::vector<Tensors> right;
     for (std::size_t arm = 0; arm < arms(); ++arm) {
@@ -510,7 +521,7 @@ class DeviceRace final : public Race {
   std::vector<std::vector<LaunchPlan>> plans_;  ///< Of the baselines: their configurations.
   std::vector<std::size_t> baseline_of_;        ///< Of each arm, where it is one.
   std::unique_ptr<CudaRace> race_;
-  CudaChain chain_;
+  std::size_t chain_ = 1;  ///< Calls of which a sample is the mean.
   Submission submission_ = Submission::stream;
   double gpu_ms_ = 0;
   std::int64_t unstable_ = 0;  ///< Samples whose outputs were not those of the arm's first.

@@ -16,7 +16,7 @@ constexpr std::size_t printf_bytes = 64 << 10;
 constexpr std::size_t most_spare_bytes = std::size_t{1} << 30;
 
 constexpr const char* own_kernels[] = {
-    "ouroboros_read",  "ouroboros_compare",  "ouroboros_canary", "ouroboros_fill_shared",
+    "ouroboros_read",  "ouroboros_compare",  "ouroboros_canary", "ouroboros_fill_on_chip",
     "ouroboros_empty", "ouroboros_touch",    "ouroboros_stamp",  "ouroboros_gate",
     "ouroboros_step",  "ouroboros_sentinel", "ouroboros_spin",   "ouroboros_keep"};
 
@@ -97,8 +97,8 @@ Device::Device(const Driver& driver, int ordinal) : driver_(driver), ordinal_(or
   for (const char* name : own_kernels) {
     driver.check(driver.cuModuleGetFunction(&kernels_[name], module, name), name);
   }
-  driver.check(driver.cuFuncSetAttribute(kernels_["ouroboros_fill_shared"], function_dynamic_shared,
-                                         static_cast<int>(shared_bytes_)),
+  driver.check(driver.cuFuncSetAttribute(kernels_["ouroboros_fill_on_chip"],
+                                         function_dynamic_shared, static_cast<int>(shared_bytes_)),
                "cuFuncSetAttribute");
   driver.check(driver.cuModuleLoadData(&module, hindrance_ptx), "loading the hindrance");
   driver.check(

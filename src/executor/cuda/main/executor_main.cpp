@@ -206,9 +206,8 @@ class Server {
     for (const auto& one : body.at("rounds")) {
       rounds.push_back({one.at(0), one.at(1).get<std::vector<std::size_t>>(), one.at(2)});
     }
-    const Race::Chain chain{body.at("fewer"), body.at("more")};
     json blocks = json::array();
-    for (const auto& block : race_->run(rounds, chain, body.at("seconds"))) {
+    for (const auto& block : race_->run(rounds, body.at("chain"), body.at("seconds"))) {
       json samples = json::array();
       for (const auto& one : block.samples) {
         samples.push_back({one.latency_us, one.flush_us, one.span_us, one.clock_mhz, one.starved,

@@ -35,16 +35,16 @@ std::size_t run_sentinel(Device& device) {
 
 }  // namespace
 
-void fill_shared(const Device& device, std::uint32_t word) {
+void fill_on_chip(const Device& device, std::uint32_t word) {
   // A block that takes all the shared memory has a multiprocessor to itself, so that two waves
   // reach every one of them.
   const unsigned bytes = device.shared_bytes();
-  device.launch("ouroboros_fill_shared", device.multiprocessors() * 2, 1024, bytes, bytes, word);
+  device.launch("ouroboros_fill_on_chip", device.multiprocessors() * 2, 1024, bytes, bytes, word);
 }
 
 std::string clean(Device& device) {
   Flush flush(device);  // Its memory must stay until the kernel has ended.
-  fill_shared(device, 0);
+  fill_on_chip(device, 0);
   flush.enqueue();
   device.wait(Clock::now() + patience);
   if (const auto wrong = run_sentinel(device); wrong != 0) {

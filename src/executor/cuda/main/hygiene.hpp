@@ -8,7 +8,7 @@
 namespace ouroboros::cuda {
 
 /// Enqueues `word` for all the shared memory there is, so that no launch finds another's there.
-void fill_shared(const Device& device, std::uint32_t word);
+void fill_on_chip(const Device& device, std::uint32_t word);
 
 /// What stands between two candidates in one process, after modules and memory of the first are
 /// gone: shared memory and the L2 cache are overwritten, and a kernel whose result is known is run.

@@ -9,6 +9,37 @@ const char* const kernels_ptx = R"ptx(
 
 .extern .shared .align 16 .b8 ouroboros_dynamic[];
 
+.func (.param .b64 p_result) ouroboros_scrambled(.param .b64 p_bits)
+{
+  .reg .b64 %d<3>;
+  ld.param.b64 %d1, [p_bits];
+  shr.u64 %d2, %d1, 30;
+  xor.b64 %d1, %d1, %d2;
+  mul.lo.u64 %d1, %d1, 0xbf58476d1ce4e5b9;
+  shr.u64 %d2, %d1, 27;
+  xor.b64 %d1, %d1, %d2;
+  mul.lo.u64 %d1, %d1, 0x94d049bb133111eb;
+  shr.u64 %d2, %d1, 31;
+  xor.b64 %d1, %d1, %d2;
+  st.param.b64 [p_result], %d1;
+  ret;
+}
+
+.func (.param .b64 p_result) ouroboros_secret(.param .b64 p_place, .param .b64 p_first,
+                                              .param .b64 p_second)
+{
+  .reg .b64 %d<3>;
+  ld.param.b64 %d1, [p_place];
+  ld.param.b64 %d2, [p_first];
+  xor.b64 %d1, %d1, %d2;
+  call (%d1), ouroboros_scrambled, (%d1);
+  ld.param.b64 %d2, [p_second];
+  xor.b64 %d1, %d1, %d2;
+  call (%d1), ouroboros_scrambled, (%d1);
+  st.param.b64 [p_result], %d1;
+  ret;
+}
+
 .visible .entry ouroboros_read(.param .u64 p_base, .param .u64 p_count, .param .u64 p_sink)
 {
   .reg .pred %p<3>;
@@ -67,74 +98,85 @@ END:
   ret;
 }
 
-.visible .entry ouroboros_compare(.param .u64 p_a, .param .u64 p_b, .param .u64 p_bytes,
+.visible .entry ouroboros_compare(.param .u64 p_a, .param .u64 p_kept, .param .u64 p_bytes,
+                                  .param .u64 p_key, .param .u64 p_place,
                                   .param .u64 p_differing)
 {
-  .reg .pred %p<5>;
+  .reg .pred %p<6>;
   .reg .b32 %r<16>;
-  .reg .b64 %d<20>;
+  .reg .b64 %d<24>;
   ld.param.u64 %d1, [p_a];
-  ld.param.u64 %d2, [p_b];
+  ld.param.u64 %d2, [p_kept];
   ld.param.u64 %d3, [p_bytes];
-  ld.param.u64 %d4, [p_differing];
+  ld.param.u64 %d4, [p_key];
+  ld.param.u64 %d16, [p_place];
+  ld.param.u64 %d17, [p_differing];
+  ld.global.v2.u64 {%d18, %d19}, [%d4];
   mov.u32 %r1, %ctaid.x;
   mov.u32 %r2, %ntid.x;
   mov.u32 %r3, %tid.x;
   mad.lo.s32 %r4, %r1, %r2, %r3;
-  cvt.u64.u32 %d5, %r4;
+  cvt.u64.u32 %d6, %r4;
   mov.u32 %r5, %nctaid.x;
   mul.lo.s32 %r6, %r5, %r2;
-  cvt.u64.u32 %d6, %r6;
-  shr.u64 %d7, %d3, 2;
-  mov.u64 %d8, 0;
-  mov.u64 %d9, %d5;
-WORDS:
-  setp.ge.u64 %p1, %d9, %d7;
-  @%p1 bra TAIL;
-  shl.b64 %d10, %d9, 2;
-  add.s64 %d11, %d1, %d10;
-  add.s64 %d12, %d2, %d10;
-  ld.global.u32 %r7, [%d11];
-  ld.global.u32 %r8, [%d12];
-  setp.eq.u32 %p2, %r7, %r8;
-  selp.u64 %d13, 0, 1, %p2;
-  add.s64 %d8, %d8, %d13;
-  add.s64 %d9, %d9, %d6;
-  bra WORDS;
-TAIL:
-  // The last one to three bytes, one for each of the first threads.
-  shl.b64 %d14, %d7, 2;
-  add.s64 %d15, %d14, %d5;
-  setp.ge.u64 %p3, %d15, %d3;
-  @%p3 bra SUM;
-  add.s64 %d11, %d1, %d15;
-  add.s64 %d12, %d2, %d15;
-  ld.global.u8 %r7, [%d11];
-  ld.global.u8 %r8, [%d12];
-  setp.eq.u32 %p2, %r7, %r8;
-  selp.u64 %d13, 0, 1, %p2;
-  add.s64 %d8, %d8, %d13;
+  cvt.u64.u32 %d7, %r6;
+  shr.u64 %d8, %d3, 2;
+  // The places: a word each, then a byte each.
+  and.b64 %d9, %d3, 3;
+  add.s64 %d9, %d9, %d8;
+  mov.u64 %d10, 0;
+PLACES:
+  setp.ge.u64 %p1, %d6, %d9;
+  @%p1 bra SUM;
+  add.s64 %d14, %d6, %d16;
+  call (%d14), ouroboros_secret, (%d14, %d18, %d19);
+  cvt.u32.u64 %r9, %d14;
+  setp.ge.u64 %p2, %d6, %d8;
+  @%p2 bra BYTE;
+  shl.b64 %d11, %d6, 2;
+  add.s64 %d12, %d1, %d11;
+  add.s64 %d13, %d2, %d11;
+  ld.global.u32 %r7, [%d12];
+  ld.global.u32 %r8, [%d13];
+  bra WEIGH;
+BYTE:
+  mul.lo.u64 %d11, %d8, 3;
+  add.s64 %d11, %d11, %d6;
+  add.s64 %d12, %d1, %d11;
+  add.s64 %d13, %d2, %d11;
+  ld.global.u8 %r7, [%d12];
+  ld.global.u8 %r8, [%d13];
+  and.b32 %r9, %r9, 255;
+WEIGH:
+  xor.b32 %r8, %r8, %r9;
+  setp.eq.u32 %p3, %r7, %r8;
+  selp.u64 %d15, 0, 1, %p3;
+  add.s64 %d10, %d10, %d15;
+  add.s64 %d6, %d6, %d7;
+  bra PLACES;
 SUM:
-  setp.eq.u64 %p4, %d8, 0;
+  setp.eq.u64 %p4, %d10, 0;
   @%p4 bra END;
-  red.global.add.u64 [%d4], %d8;
+  red.global.add.u64 [%d17], %d10;
 END:
   ret;
 }
 
 .visible .entry ouroboros_keep(.param .u64 p_from, .param .u64 p_to, .param .u64 p_bytes,
-                               .param .u64 p_key, .param .u64 p_sum)
+                               .param .u64 p_key, .param .u64 p_place, .param .u64 p_sum)
 {
   .reg .pred %p<8>;
   .reg .b32 %r<16>;
-  .reg .b64 %d<20>;
+  .reg .b64 %d<24>;
   .shared .align 8 .u64 total;
   ld.param.u64 %d1, [p_from];
   ld.param.u64 %d2, [p_to];
   ld.param.u64 %d3, [p_bytes];
   ld.param.u64 %d4, [p_key];
+  ld.param.u64 %d16, [p_place];
   ld.param.u64 %d5, [p_sum];
-  setp.ne.u64 %p4, %d1, %d2;
+  ld.global.v2.u64 {%d18, %d19}, [%d4];
+  setp.ne.u64 %p4, %d2, 0;
   mov.u32 %r1, %ctaid.x;
   mov.u32 %r2, %ntid.x;
   mov.u32 %r3, %tid.x;
@@ -154,34 +196,33 @@ END:
 PLACES:
   setp.ge.u64 %p1, %d6, %d9;
   @%p1 bra SUM;
+  add.s64 %d14, %d6, %d16;
+  call (%d14), ouroboros_secret, (%d14, %d18, %d19);
+  cvt.u32.u64 %r8, %d14;
   setp.ge.u64 %p2, %d6, %d8;
   @%p2 bra BYTE;
   shl.b64 %d11, %d6, 2;
   add.s64 %d12, %d1, %d11;
   add.s64 %d13, %d2, %d11;
   ld.global.u32 %r7, [%d12];
-  @%p4 st.global.u32 [%d13], %r7;
-  bra MIX;
+  @!%p4 bra ADD;
+  xor.b32 %r7, %r7, %r8;
+  st.global.u32 [%d13], %r7;
+  bra ADD;
 BYTE:
   mul.lo.u64 %d11, %d8, 3;
   add.s64 %d11, %d11, %d6;
   add.s64 %d12, %d1, %d11;
   add.s64 %d13, %d2, %d11;
   ld.global.u8 %r7, [%d12];
-  @%p4 st.global.u8 [%d13], %r7;
-MIX:
-  cvt.u64.u32 %d14, %r7;
-  shl.b64 %d15, %d6, 32;
-  or.b64 %d14, %d14, %d15;
-  xor.b64 %d14, %d14, %d4;
-  shr.u64 %d15, %d14, 30;
+  @!%p4 bra ADD;
+  and.b32 %r8, %r8, 255;
+  xor.b32 %r7, %r7, %r8;
+  st.global.u8 [%d13], %r7;
+ADD:
+  cvt.u64.u32 %d15, %r7;
   xor.b64 %d14, %d14, %d15;
-  mul.lo.u64 %d14, %d14, 0xbf58476d1ce4e5b9;
-  shr.u64 %d15, %d14, 27;
-  xor.b64 %d14, %d14, %d15;
-  mul.lo.u64 %d14, %d14, 0x94d049bb133111eb;
-  shr.u64 %d15, %d14, 31;
-  xor.b64 %d14, %d14, %d15;
+  call (%d14), ouroboros_scrambled, (%d14);
   add.s64 %d10, %d10, %d14;
   add.s64 %d6, %d6, %d7;
   bra PLACES;
@@ -250,12 +291,15 @@ END:
   ret;
 }
 
-.visible .entry ouroboros_fill_shared(.param .u32 p_bytes, .param .u32 p_word)
+.visible .entry ouroboros_fill_on_chip(.param .u32 p_bytes, .param .u32 p_word)
+.maxntid 1024, 1, 1
 {
   .reg .pred %p<2>;
-  .reg .b32 %r<8>;
+  .reg .b32 %r<10>;
+  .reg .b32 %v<56>;
   ld.param.u32 %r1, [p_bytes];
   mov.u32 %r2, %tid.x;
+  shl.b32 %r7, %r2, 4;
   shl.b32 %r2, %r2, 2;
   mov.u32 %r3, %ntid.x;
   shl.b32 %r3, %r3, 2;
@@ -263,12 +307,45 @@ END:
   ld.param.u32 %r5, [p_word];
 LOOP:
   setp.ge.u32 %p1, %r2, %r1;
-  @%p1 bra END;
+  @%p1 bra REGISTERS;
   add.u32 %r6, %r4, %r2;
   st.volatile.shared.u32 [%r6], %r5;
   add.u32 %r2, %r2, %r3;
   bra LOOP;
-END:
+REGISTERS:
+  // 1024 threads have 64 registers each. What is read before the barrier and written behind it is
+  // in registers in between, all of it at once.
+  bar.sync 0;
+  add.u32 %r8, %r4, %r7;
+  ld.volatile.shared.v4.u32 {%v0, %v1, %v2, %v3}, [%r8];
+  ld.volatile.shared.v4.u32 {%v4, %v5, %v6, %v7}, [%r8];
+  ld.volatile.shared.v4.u32 {%v8, %v9, %v10, %v11}, [%r8];
+  ld.volatile.shared.v4.u32 {%v12, %v13, %v14, %v15}, [%r8];
+  ld.volatile.shared.v4.u32 {%v16, %v17, %v18, %v19}, [%r8];
+  ld.volatile.shared.v4.u32 {%v20, %v21, %v22, %v23}, [%r8];
+  ld.volatile.shared.v4.u32 {%v24, %v25, %v26, %v27}, [%r8];
+  ld.volatile.shared.v4.u32 {%v28, %v29, %v30, %v31}, [%r8];
+  ld.volatile.shared.v4.u32 {%v32, %v33, %v34, %v35}, [%r8];
+  ld.volatile.shared.v4.u32 {%v36, %v37, %v38, %v39}, [%r8];
+  ld.volatile.shared.v4.u32 {%v40, %v41, %v42, %v43}, [%r8];
+  ld.volatile.shared.v4.u32 {%v44, %v45, %v46, %v47}, [%r8];
+  ld.volatile.shared.v4.u32 {%v48, %v49, %v50, %v51}, [%r8];
+  ld.volatile.shared.v4.u32 {%v52, %v53, %v54, %v55}, [%r8];
+  bar.sync 0;
+  st.volatile.shared.v4.u32 [%r8], {%v0, %v1, %v2, %v3};
+  st.volatile.shared.v4.u32 [%r8], {%v4, %v5, %v6, %v7};
+  st.volatile.shared.v4.u32 [%r8], {%v8, %v9, %v10, %v11};
+  st.volatile.shared.v4.u32 [%r8], {%v12, %v13, %v14, %v15};
+  st.volatile.shared.v4.u32 [%r8], {%v16, %v17, %v18, %v19};
+  st.volatile.shared.v4.u32 [%r8], {%v20, %v21, %v22, %v23};
+  st.volatile.shared.v4.u32 [%r8], {%v24, %v25, %v26, %v27};
+  st.volatile.shared.v4.u32 [%r8], {%v28, %v29, %v30, %v31};
+  st.volatile.shared.v4.u32 [%r8], {%v32, %v33, %v34, %v35};
+  st.volatile.shared.v4.u32 [%r8], {%v36, %v37, %v38, %v39};
+  st.volatile.shared.v4.u32 [%r8], {%v40, %v41, %v42, %v43};
+  st.volatile.shared.v4.u32 [%r8], {%v44, %v45, %v46, %v47};
+  st.volatile.shared.v4.u32 [%r8], {%v48, %v49, %v50, %v51};
+  st.volatile.shared.v4.u32 [%r8], {%v52, %v53, %v54, %v55};
   ret;
 }
 

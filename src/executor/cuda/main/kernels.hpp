@@ -6,11 +6,14 @@
 ///
 ///   ouroboros_read      streams `count` 16-byte words and keeps nothing: evicts the L2 cache and
 ///                       leaves it clean. `count` is a multiple of four times the threads.
-///   ouroboros_compare   adds to `*differing` the number of words in which `a` and `b` differ
-///   ouroboros_keep      copies words, and adds them up, each mixed with its place and a key: see
-///                       `mixed`. Onto themselves they are added up alone
+///   ouroboros_keep      enciphers words, and adds up what comes of them: see `secret_of` and
+///                       `mixed`. What was enciphered comes out plain. Without a place to write to
+///                       the words are added up as they are
+///   ouroboros_compare   adds to `*differing` the number of words in which `a` and what was
+///                       enciphered differ
 ///   ouroboros_canary    finds bytes that are not the pattern's: how many, the first, the last
-///   ouroboros_fill_shared  fills a block's dynamic shared memory with a word
+///   ouroboros_fill_on_chip  fills a block's dynamic shared memory, of 16 KiB at least, with a
+///                       word, and its 1024 threads' registers
 ///   ouroboros_sentinel  computes something known, through shared memory
 ///   ouroboros_empty     does nothing
 ///   ouroboros_touch     reads one word of every 64 KiB on every multiprocessor, so that addresses
@@ -24,13 +27,29 @@ namespace ouroboros::cuda {
 
 inline constexpr unsigned read_words_at_once = 4;
 
-/// What `ouroboros_keep` makes of word number `place`: 32 bits, or each of the last bytes. The
-/// function is the last step of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-constexpr std::uint64_t mixed(std::uint64_t key, std::uint64_t place, std::uint32_t word) noexcept {
-  std::uint64_t bits = key ^ (place << 32 | word);
+/// What the host lends to kernels for as long as no other runs.
+struct SealKey {
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+};
+
+/// The last step of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+constexpr std::uint64_t scrambled(std::uint64_t bits) noexcept {
   bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9ULL;
   bits = (bits ^ bits >> 27) * 0x94d049bb133111ebULL;
   return bits ^ bits >> 31;
+}
+
+/// The lower half enciphers what is at this place: a word of 32 bits, or each of the last bytes,
+/// by exclusive or. Who knows some of what was enciphered has half of some secrets, from which the
+/// key follows by trying out alone (Even and Mansour, Journal of Cryptology 1997).
+constexpr std::uint64_t secret_of(const SealKey& key, std::uint64_t place) noexcept {
+  return scrambled(scrambled(place ^ key.first) ^ key.second);
+}
+
+/// What is added up of a word as it lies there.
+constexpr std::uint64_t mixed(std::uint64_t secret, std::uint32_t word) noexcept {
+  return scrambled(secret ^ word);
 }
 
 /// What `ouroboros_canary` writes.

@@ -141,23 +141,29 @@ void Memory::download() const {
 void Memory::reset(std::size_t plan) const {
   const auto pattern = fresh_poison();
   const auto& driver = device_.driver();
-  const auto stream = device_.stream();
+  poison_outputs(pattern);
+  poison_scratch(plan, pattern);
+  for (const auto& state : states_[plan]) {
+    driver.check(
+        driver.cuMemcpyDtoDAsync(private_address(state.buffer, state.image.size()),
+                                 state.pristine->begin(), state.image.size(), device_.stream()),
+        "restoring a state");
+  }
+}
+
+void Memory::poison_outputs(std::uint32_t pattern) const {
+  const auto& driver = device_.driver();
   for (const auto& one : shared_) {
     if (one.buffer.output) {
       const auto words = one.buffer.bytes / 4;
       one.range->fill(one.first, one.first + words * 4, pattern);
       if (const auto rest = one.buffer.bytes % 4; rest != 0) {
-        driver.check(driver.cuMemsetD8Async(one.first + words * 4,
-                                            static_cast<unsigned char>(pattern), rest, stream),
-                     "poisoning");
+        driver.check(
+            driver.cuMemsetD8Async(one.first + words * 4, static_cast<unsigned char>(pattern), rest,
+                                   device_.stream()),
+            "poisoning");
       }
     }
-  }
-  poison_scratch(plan, pattern);
-  for (const auto& state : states_[plan]) {
-    driver.check(driver.cuMemcpyDtoDAsync(private_address(state.buffer, state.image.size()),
-                                          state.pristine->begin(), state.image.size(), stream),
-                 "restoring a state");
   }
 }
 
@@ -226,22 +232,29 @@ void Memory::keep_outputs(std::size_t copy, Seals& seals) const {
   }
 }
 
-void Memory::compare_outputs(std::size_t copy, Address counter) const {
+void Memory::compare_outputs(std::size_t copy, const Seals& seals, Address counter) const {
   std::size_t next = 0;
   for (const auto& one : shared_) {
     if (one.buffer.output) {
-      device_.launch("ouroboros_compare", device_.multiprocessors() * 2, 1024, 0, one.first,
-                     kept_[copy][next++]->begin(), one.buffer.bytes, counter);
+      seals.compare(one.first, kept_[copy][next++]->begin(), counter);
     }
   }
 }
 
-void Memory::copy_out_kept(std::size_t copy) const {
+void Memory::reveal_outputs(std::size_t copy, const Seals& seals) const {
+  poison_outputs(fresh_poison());
   std::size_t next = 0;
   for (const auto& one : shared_) {
     if (one.buffer.output) {
-      arena_.copy_out(kept_.at(copy).at(next++)->begin(), one.buffer.bytes,
-                      one.buffer.at + (one.first - one.first_page));
+      seals.reveal(kept_.at(copy).at(next++)->begin(), one.first);
+    }
+  }
+}
+
+void Memory::copy_out() const {
+  for (const auto& one : shared_) {
+    if (one.buffer.output) {
+      arena_.copy_out(one.first, one.buffer.bytes, one.buffer.at + (one.first - one.first_page));
     }
   }
 }

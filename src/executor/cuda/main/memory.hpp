@@ -56,9 +56,11 @@ class Memory {
   /// Enqueues a copy of the outputs' elements to copy number `copy`, under seals.
   void keep_outputs(std::size_t copy, Seals& seals) const;
   /// Enqueues a comparison of them; differences are added at `counter`.
-  void compare_outputs(std::size_t copy, Address counter) const;
-  /// Enqueues a copy of what was kept into the arena's elements, between `begin` and `finish`.
-  void copy_out_kept(std::size_t copy) const;
+  void compare_outputs(std::size_t copy, const Seals& seals, Address counter) const;
+  /// Enqueues what makes the outputs' elements those that were kept, or poison where none were.
+  void reveal_outputs(std::size_t copy, const Seals& seals) const;
+  /// Enqueues a copy of the outputs' elements to the arena, between `begin` and `finish`.
+  void copy_out() const;
 
  private:
   struct Shared {  ///< An input or output.
@@ -76,6 +78,7 @@ class Memory {
     std::unique_ptr<Range> pristine;
   };
 
+  void poison_outputs(std::uint32_t pattern) const;
   void poison_scratch(std::size_t plan, std::uint32_t pattern) const;
   [[nodiscard]] Address private_address(std::size_t index, std::uint64_t bytes) const;
 

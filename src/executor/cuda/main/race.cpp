@@ -15,8 +15,8 @@
 namespace ouroboros::cuda {
 namespace {
 
-/// Of a sample: the two ends of up to two brackets.
-constexpr std::size_t stamps_each = 4;
+/// Of a sample: its two ends.
+constexpr std::size_t stamps_each = 2;
 
 /// Of all copies of all code: a share of what is free, and so much at most. Libraries' modules can
 /// have tens of megabytes each.
@@ -27,9 +27,12 @@ constexpr std::size_t most_code_bytes = std::size_t{2} << 30;
 /// than all else.
 constexpr std::size_t most_local_bytes = std::size_t{16} << 10;
 
-std::vector<std::size_t> numbers(std::size_t first, std::size_t count) {
+/// With our own kernels.
+constexpr auto patience = std::chrono::seconds{60};
+
+std::vector<std::size_t> numbers(std::size_t count) {
   std::vector<std::size_t> result(count);
-  std::iota(result.begin(), result.end(), first);
+  std::iota(result.begin(), result.end(), std::size_t{0});
   return result;
 }
 
@@ -37,15 +40,14 @@ std::vector<std::size_t> numbers(std::size_t first, std::size_t count) {
 
 /// One sample that is to be taken.
 struct Race::Turn {
-  Chain chain;
+  std::size_t chain = 1;
   double seconds = 0;   ///< A run may take.
   Address counter = 0;  ///< Gets the number of words that differ from the first sample's.
   std::size_t stamp = 0;
   std::size_t set = 0;
   std::size_t arm = 0;
-  bool more_first = false;  ///< Of a chain.
-  bool first = false;       ///< Of the arm in its block.
-  bool keep = false;        ///< Keep the outputs, after comparing them with what was kept.
+  bool first = false;  ///< Of the arm in its block.
+  bool keep = false;   ///< Keep the outputs, after comparing them with what was kept.
 };
 
 Race::Race(Device& device, std::unique_ptr<Exchange> arena,
@@ -84,7 +86,7 @@ void Race::load(std::vector<LaunchPlan> arms, std::size_t copies) {
   copies =
       std::bit_floor(std::clamp<std::size_t>(room / std::max<std::size_t>(bytes, 1), 1, copies));
   arms_.resize(plans.size());
-  auto order = numbers(0, plans.size());
+  auto order = numbers(plans.size());
   for (std::size_t copy = 0; copy < copies; ++copy) {
     for (const auto arm : order) {
       modules_.push_back(std::make_unique<Modules>(device_));
@@ -141,22 +143,27 @@ void Race::upload(std::size_t sets) {
   uploaded_ = std::max(uploaded_, some.size());
 }
 
-void Race::download(std::size_t arm, std::size_t sets) const {
+void Race::download(std::size_t arm, std::size_t sets) {
+  const auto some = first(sets);
+  seals_->lend_key();
+  for (const auto& set : some) {
+    set->reveal_outputs(arm, *seals_);
+  }
+  device_.wait(Clock::now() + patience);
+  seals_->close();
   arena_->begin();
-  for (const auto& set : first(sets)) {
-    set->copy_out_kept(arm);
+  for (const auto& set : some) {
+    set->copy_out();
   }
   arena_->finish();
 }
 
-void Race::check(const std::vector<Round>& rounds, const Chain& chain) const {
+void Race::check(const std::vector<Round>& rounds, std::size_t chain) const {
   const auto refuse = [](const std::string& why) { throw Error(ErrorCode::invalid_argument, why); };
-  if ((chain.fewer == 0) != (chain.more == 0) || chain.fewer > chain.more ||
-      chain.fewer + chain.more > sets_.size() || (chain.more != 0 && chain.fewer == chain.more)) {
-    refuse(fmt::format("a chain of {} and of {} runs cannot be made on {} sets", chain.fewer,
-                       chain.more, sets_.size()));
+  if (chain == 0 || chain > sets_.size()) {
+    refuse(fmt::format("a chain of {} runs cannot be made on {} sets", chain, sets_.size()));
   }
-  std::size_t used = chain.fewer + chain.more;
+  std::size_t used = chain;
   for (const auto& round : rounds) {
     if (round.set >= sets_.size()) {
       refuse(fmt::format("there is no set {}", round.set));
@@ -174,7 +181,7 @@ void Race::check(const std::vector<Round>& rounds, const Chain& chain) const {
   }
 }
 
-std::vector<Race::Block> Race::run(const std::vector<Round>& rounds, const Chain& chain,
+std::vector<Race::Block> Race::run(const std::vector<Round>& rounds, std::size_t chain,
                                    double seconds) {
   check(rounds, chain);
   std::size_t samples = 0;
@@ -195,15 +202,15 @@ std::vector<Race::Block> Race::run(const std::vector<Round>& rounds, const Chain
     turn.counter += round.order.size() * sizeof(std::uint64_t);
     turn.stamp += round.order.size() * stamps_each;
   }
-  read(blocks, chain.more == 0 ? 1 : 2);
+  read(blocks);
   if (!blocks.empty()) {
     look_for_damage(blocks.back().replay);
   }
   return blocks;
 }
 
-void Race::prepare(std::size_t samples, const Chain& chain) {
-  if (chain.more != 0 && bracket_.submission() == Submission::stream) {
+void Race::prepare(std::size_t samples, std::size_t chain) {
+  if (chain > 1 && bracket_.submission() == Submission::stream) {
     bracket_.escalate();  // A flush is too short to hide so many launches.
   }
   if (!stamps_ || stamps_->count() < samples * stamps_each) {
@@ -234,8 +241,7 @@ Race::Block Race::run_round(const Round& round, Turn turn) {
   try {
     take_all(round, turn, block);
     ++rounds_;
-    // A chain's difference does not see how slow new code is at first.
-    if (turn.chain.more == 0 && arms_.front().size() > 1) {
+    if (arms_.front().size() > 1) {
       rehearse(turn, block);
     }
   } catch (const DriverError& failure) {
@@ -265,7 +271,6 @@ void Race::take_all(const Round& round, Turn turn, Block& block) {
   for (std::size_t i = 0; i < round.order.size(); ++i) {
     turn.arm = round.order[i];
     block.arm = turn.arm;
-    turn.more_first = i >= round.order.size() / 2;
     turn.first = !seen[turn.arm];
     turn.keep = turn.first || round.keep_last;
     block.samples.push_back(take(turn));
@@ -303,38 +308,17 @@ void Race::wait(double seconds) {
                std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));
 }
 
+/// All that an arm does between the events counts. The difference of a longer and a shorter chain
+/// would be free of what a launch costs once, but who knows which of the two it is in would gain by
+/// being slow in the shorter one.
 Race::Sample Race::take(const Turn& turn) {
-  const auto known = [](const Bracket::Times& times) {
-    return times.flush_us + times.waited_us + times.work_us;
-  };
+  const auto times =
+      measure(turn, turn.chain > 1 ? numbers(turn.chain) : std::vector<std::size_t>{turn.set});
   Sample sample;
-  if (turn.chain.more == 0) {
-    const auto times = measure(turn, {turn.set});
-    sample.latency_us = times.work_us;
-    sample.flush_us = times.flush_us;
-    sample.known_us = known(times);
-    sample.starved = times.starved;
-    return sample;
-  }
-  const auto fewer = numbers(0, turn.chain.fewer);
-  const auto more = numbers(turn.chain.fewer, turn.chain.more);
-  auto second = turn;
-  second.stamp += 2;
-  auto a = measure(turn, turn.more_first ? more : fewer);
-  auto b = measure(second, turn.more_first ? fewer : more);
-  if (turn.more_first) {
-    std::swap(a, b);
-  }
-  sample.latency_us =
-      (b.work_us - a.work_us) / static_cast<double>(turn.chain.more - turn.chain.fewer);
-  sample.flush_us = (a.flush_us + b.flush_us) / 2;
-  sample.known_us = known(a) + known(b);
-  sample.starved = a.starved || b.starved;
-  if (sample.latency_us <= 0) {
-    // One of the two was disturbed by more than a whole chain takes: no time at all.
-    sample.starved = true;
-    sample.latency_us = b.work_us / static_cast<double>(turn.chain.more);
-  }
+  sample.latency_us = times.work_us / static_cast<double>(turn.chain);
+  sample.flush_us = times.flush_us;
+  sample.known_us = times.flush_us + times.waited_us + times.work_us;
+  sample.starved = times.starved;
   return sample;
 }
 
@@ -345,7 +329,7 @@ Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& s
   const auto& driver = device_.driver();
   driver.check(driver.cuCtxResetPersistingL2Cache(), "cuCtxResetPersistingL2Cache");
   program.restore();
-  fill_shared(device_, fresh_poison());
+  fill_on_chip(device_, fresh_poison());
   if (local_) {
     local_->enqueue();
   }
@@ -363,21 +347,23 @@ Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& s
     }
   });
   stamps_->take(turn.stamp + 1);
+  wait(turn.seconds);
+  seals_->lend_key();
   for (const auto set : sets) {
     if (!turn.first) {
-      sets_[set]->compare_outputs(turn.arm, turn.counter);
+      sets_[set]->compare_outputs(turn.arm, *seals_, turn.counter);
     }
     if (turn.keep) {
       sets_[set]->keep_outputs(turn.arm, *seals_);
     }
   }
-  wait(turn.seconds);
+  device_.wait(Clock::now() + patience);
   seals_->close();
   return bracket_.read();
 }
 
 /// Completes samples by what the device wrote meanwhile.
-void Race::read(std::vector<Block>& blocks, std::size_t brackets) {
+void Race::read(std::vector<Block>& blocks) {
   std::size_t samples = 0;
   for (const auto& block : blocks) {
     samples += block.samples.size();
@@ -391,15 +377,10 @@ void Race::read(std::vector<Block>& blocks, std::size_t brackets) {
   std::size_t taken = 0;
   for (auto& block : blocks) {
     for (auto& sample : block.samples) {
-      const auto count = static_cast<double>(brackets);
-      double spans_us = 0;
-      for (std::size_t i = 0; i < brackets; ++i) {
-        const auto span = stamps_->between(taken * stamps_each + 2 * i);
-        spans_us += span.microseconds;
-        sample.clock_mhz += span.clock_mhz / count;
-      }
+      const auto span = stamps_->between(taken * stamps_each);
+      sample.clock_mhz = span.clock_mhz;
       // What the stamps saw beyond the events, as if all had been one flush and one run.
-      sample.span_us = sample.flush_us + sample.latency_us + (spans_us - sample.known_us) / count;
+      sample.span_us = sample.flush_us + sample.latency_us + (span.microseconds - sample.known_us);
       sample.same_as_first = differing[taken] == 0;
       ++taken;
     }

@@ -42,12 +42,6 @@ class Race {
     std::vector<std::size_t> order;
     bool keep_last = false;  ///< The outputs of each arm's last run, not those of its first.
   };
-  /// How many runs, each on a set of its own, stand between the events: first `fewer`, then `more`,
-  /// on other sets. A sample is the difference of the two, by run. Without: one run.
-  struct Chain {
-    std::size_t fewer = 0;
-    std::size_t more = 0;
-  };
 
   /// As in `CudaRaceOptions`.
   struct Setup {
@@ -67,8 +61,9 @@ class Race {
 
   /// The first so many sets, at most.
   void upload(std::size_t sets);
-  std::vector<Block> run(const std::vector<Round>& rounds, const Chain& chain, double seconds);
-  void download(std::size_t arm, std::size_t sets) const;
+  /// `chain`: how many runs, each on a set of its own, stand between the events.
+  std::vector<Block> run(const std::vector<Round>& rounds, std::size_t chain, double seconds);
+  void download(std::size_t arm, std::size_t sets);
 
   /// What a launch adds as arms are submitted now, again and again: see Bracket.
   std::vector<double> launch_costs(std::size_t count) { return bracket_.launch_costs(count); }
@@ -82,8 +77,8 @@ class Race {
   void clear_local_memory();
   [[nodiscard]] std::vector<const LaunchPlan*> plans() const;
   [[nodiscard]] Program& program(std::size_t arm);
-  void check(const std::vector<Round>& rounds, const Chain& chain) const;
-  void prepare(std::size_t samples, const Chain& chain);
+  void check(const std::vector<Round>& rounds, std::size_t chain) const;
+  void prepare(std::size_t samples, std::size_t chain);
   Block run_round(const Round& round, Turn turn);
   void take_all(const Round& round, Turn turn, Block& block);
   void rehearse(const Turn& turn, Block& block);
@@ -91,7 +86,7 @@ class Race {
   void wait(double seconds);
   Sample take(const Turn& turn);
   Bracket::Times measure(const Turn& turn, const std::vector<std::size_t>& sets);
-  void read(std::vector<Block>& blocks, std::size_t brackets);
+  void read(std::vector<Block>& blocks);
   [[nodiscard]] std::span<const std::unique_ptr<Memory>> first(std::size_t sets) const;
   void look_for_damage(Replay& replay);
 

@@ -5,23 +5,31 @@
 #include <vector>
 
 #include "executor/cuda/main/device.hpp"
+#include "executor/cuda/main/host_words.hpp"
+#include "executor/cuda/main/kernels.hpp"
 #include "executor/cuda/main/range.hpp"
 
 namespace ouroboros::cuda {
 
-/// Copies of memory that are known again. Nothing in a context is hidden from a kernel: it can read
-/// what other launches were given behind its own parameters, and so learn where results are kept
-/// until somebody checks them. What they were is known by a sum over all words, under a key that is
-/// drawn after they were made; the host has the sum before any other kernel runs.
+/// Copies of memory that nobody can read, and that are known again. Nothing in a context is hidden
+/// from a kernel: it can read what other launches were given behind its own parameters, and so
+/// learn where results are kept until somebody checks them. What lies there is enciphered, and the
+/// sum of it is on the host before any other kernel runs. Of the key kernels see as much as the
+/// host lends them, in its own memory, while nobody else's can run.
 class Seals {
  public:
   /// For so many places at most.
   Seals(Device& device, std::size_t most);
 
-  /// Enqueues a copy.
+  /// The stream must be idle, and no kernels but ours may be enqueued before `close`.
+  void lend_key();
+  /// Enqueues an enciphered copy. Here and below the key is lent.
   void keep(Address from, Address to, std::uint64_t bytes);
-
-  /// Knows what was copied by its sum. The stream must be idle.
+  /// Enqueues a comparison with what was kept there; words that differ are counted at `counter`.
+  void compare(Address with, Address kept, Address counter) const;
+  /// Enqueues a plain copy of what was kept there, if anything was.
+  void reveal(Address kept, Address to) const;
+  /// Takes the key back, and knows what was copied by its sum. The stream must be idle.
   void close();
 
   /// Whether all copies are as they were. Waits.
@@ -31,18 +39,21 @@ class Seals {
   struct Seal {
     Address at = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t key = 0;
+    std::uint64_t place = 0;  ///< Of the first word: those of two copies are never the same.
     std::uint64_t sum = 0;
     bool open = false;
   };
 
-  void enqueue(std::size_t number, Address from);
+  [[nodiscard]] Address sum_of(std::size_t number) const;
   [[nodiscard]] std::vector<std::uint64_t> take_sums();
 
   Device& device_;
   std::size_t most_;
-  Range sums_;         ///< By number.
+  SealKey key_;
+  HostWords<SealKey> lent_;
+  Range sums_;         ///< By number; one more that nobody asks for.
   bool taken_ = true;  ///< They are on the host, and have to be zero for the next.
+  std::uint64_t copies_ = 0;
   std::vector<Seal> seals_;
   std::map<Address, std::size_t> numbers_;  ///< Of the seals, by place.
 };

@@ -60,7 +60,7 @@ Replay Sweep::replay(std::size_t call, bool high, double seconds,
   }
   memory.upload();
   program.restore();
-  fill_shared(device_, high ? fresh_number() : fresh_pattern());
+  fill_on_chip(device_, high ? fresh_number() : fresh_pattern());
   replay = run(program, seconds, without, high);
   if (replay.outcome == Outcome::returned) {
     if (const auto damage = Canaries(device_).damage(memory.canaries(0))) {

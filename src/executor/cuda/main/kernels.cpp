@@ -296,7 +296,7 @@ END:
 {
   .reg .pred %p<2>;
   .reg .b32 %r<10>;
-  .reg .b32 %v<56>;
+  .reg .b32 %v<60>;
   ld.param.u32 %r1, [p_bytes];
   mov.u32 %r2, %tid.x;
   shl.b32 %r7, %r2, 4;
@@ -314,7 +314,7 @@ LOOP:
   bra LOOP;
 REGISTERS:
   // 1024 threads have 64 registers each. What is read before the barrier and written behind it is
-  // in registers in between, all of it at once.
+  // in registers in between, all of it at once: as much as needs no stack.
   bar.sync 0;
   add.u32 %r8, %r4, %r7;
   ld.volatile.shared.v4.u32 {%v0, %v1, %v2, %v3}, [%r8];
@@ -331,6 +331,10 @@ REGISTERS:
   ld.volatile.shared.v4.u32 {%v44, %v45, %v46, %v47}, [%r8];
   ld.volatile.shared.v4.u32 {%v48, %v49, %v50, %v51}, [%r8];
   ld.volatile.shared.v4.u32 {%v52, %v53, %v54, %v55}, [%r8];
+  ld.volatile.shared.u32 %v56, [%r8];
+  ld.volatile.shared.u32 %v57, [%r8];
+  ld.volatile.shared.u32 %v58, [%r8];
+  ld.volatile.shared.u32 %v59, [%r8];
   bar.sync 0;
   st.volatile.shared.v4.u32 [%r8], {%v0, %v1, %v2, %v3};
   st.volatile.shared.v4.u32 [%r8], {%v4, %v5, %v6, %v7};
@@ -346,6 +350,10 @@ REGISTERS:
   st.volatile.shared.v4.u32 [%r8], {%v44, %v45, %v46, %v47};
   st.volatile.shared.v4.u32 [%r8], {%v48, %v49, %v50, %v51};
   st.volatile.shared.v4.u32 [%r8], {%v52, %v53, %v54, %v55};
+  st.volatile.shared.u32 [%r8], %v56;
+  st.volatile.shared.u32 [%r8], %v57;
+  st.volatile.shared.u32 [%r8], %v58;
+  st.volatile.shared.u32 [%r8], %v59;
   ret;
 }
 

@@ -1103,7 +1103,7 @@ TEST_CASE("zeros of both signs are drawn, also as the largest of a row, and keep
   }
 }
 
-TEST_CASE("what is not a number has every pattern, and is most of some rows", "[judge]") {
+TEST_CASE("what is not a number has every pattern, and is most of some rows, or all", "[judge]") {
   const auto problem = softmax_problem();
   const judge::CaseSpec spec{0, DType::float32, {{"rows", 64}, {"cols", 50}}, "nan", 4};
   const auto x = judge::empty({64, 50}, at::kFloat);
@@ -1119,6 +1119,8 @@ TEST_CASE("what is not a number has every pattern, and is most of some rows", "[
   CHECK(count.gt(25).any().item<bool>());
   CHECK(count.eq(1).any().item<bool>());
   CHECK(count.eq(0).sum().item<int>() == 32);
+  const auto whole = count.eq(50).sum().item<int>();
+  CHECK((whole > 0 && whole < 20));
 }
 
 TEST_CASE("some lengths end with a block of any size", "[judge]") {

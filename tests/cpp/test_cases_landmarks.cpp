@@ -97,6 +97,43 @@ TEST_CASE("numbers of elements are met from above", "[judge]") {
   CHECK(landmark_cases(problem, {DType::float32}, 1, landmarks_of("n > 100000"), 0).empty());
 }
 
+TEST_CASE("two axes of several have more elements than a number by themselves", "[judge]") {
+  auto problem = softmax_problem();
+  problem.axes.resize(3);
+  for (std::size_t i = 0; i < 3; ++i) problem.axes[i] = named_axis(std::string(1, "bsh"[i]));
+  problem.inputs[0].shape = {{1, "b"}, {1, "s"}, {1, "h"}};
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    auto cases =
+        landmark_cases(problem, {DType::float32}, seed, landmarks_of("min(s * h, 16384)"), 0);
+    REQUIRE(cases.size() > 2);
+    std::set<std::string> short_ones;
+    for (const auto& spec : {cases.end()[-1], cases.end()[-2]}) {
+      const auto& axes = spec.axes;
+      CHECK(axes.at("s") > 2);
+      for (const char* one : {"b", "h"}) {
+        if (axes.at(one) == 2) short_ones.insert(one);
+      }
+      const auto both = judge::largest_input(problem, axes) / 2;
+      CHECK(both > 16384 + 16384 / 4);
+      CHECK(both < 2 * 16384 + 16384 / 4);
+    }
+    CHECK(short_ones.size() == 2);
+  }
+}
+
+TEST_CASE("an axis among others is as long as twice what a source compares it with", "[judge]") {
+  const auto problem = product_problem();
+  std::int64_t longest = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    for (const auto& spec :
+         landmark_cases(problem, {DType::float32}, seed, landmarks_of("if (k > 4096) {}"), 0)) {
+      for (const auto& [_, extent] : spec.axes) longest = std::max(longest, extent);
+    }
+  }
+  CHECK(longest > 5000);
+  CHECK(longest <= 8193);
+}
+
 TEST_CASE("of a source that is all numbers the first are taken", "[judge]") {
   std::string source;
   for (int i = 3; i < 100000; ++i) source += std::to_string(i) + " ";
@@ -154,7 +191,7 @@ TEST_CASE("where not all axes can be long, they are so in turn", "[judge]") {
   const auto problem = product_problem();
   const auto landmarks = landmarks_of("if (k >= 2000) {}");
   const auto cases = landmark_cases(problem, {DType::float32}, 3, landmarks, 40);
-  REQUIRE(cases.size() == 19);
+  REQUIRE(cases.size() == 21);
   std::map<std::string, int> longest;
   for (std::size_t i = 0; i < 18; ++i) {
     CHECK(cases[i].id == 40 + static_cast<int>(i));

@@ -30,14 +30,16 @@ constexpr std::size_t most_numbers = 1024;
 /// Smaller extents are met anyway.
 constexpr std::int64_t least = 3;
 
-/// Where another axis may be as long and is timed no longer: a reference may want an extent's
-/// square, and what a verdict costs is not for the candidate to say.
-constexpr std::int64_t most_of_several = 2049;
+/// Where there are other axes, and this one is timed no longer: a reference may have a step for
+/// each of its extent, and what a verdict costs is not for the candidate to say. What wants an
+/// extent's square is made shorter anyway: see `Growth`.
+constexpr std::int64_t most_of_several = 8193;
 
 constexpr std::uint64_t landmarks_stream = 1U << 20;  ///< Of the seed.
 constexpr std::uint64_t orders_stream = 1U << 10;     ///< Of a dtype's.
 constexpr std::uint64_t volumes_stream = 1U << 11;    ///< Likewise.
 constexpr std::uint64_t groups_stream = 1U << 12;     ///< Likewise.
+constexpr std::uint64_t pairs_stream = 1ULL << 40;    ///< Likewise.
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) {
@@ -283,26 +285,50 @@ class Shapes {
   /// such is allowed.
   [[nodiscard]] std::optional<AxisValues> beyond(std::int64_t elements) const {
     if (free_.size() < 2) return std::nullopt;  // There the extent is that number.
-    const auto key = random::key(key_, volumes_stream + static_cast<std::uint64_t>(elements));
-    auto axes = small_;
+    return grown(elements, 0, free_.size(), volumes_stream + static_cast<std::uint64_t>(elements));
+  }
+
+  /// The same of two axes next to each other, which make up up to twice as many alone: where a
+  /// reduction goes over both, that is one row, and what is left out should be no small part of it.
+  /// Other axes are short. Which axes they are goes by `turn`.
+  [[nodiscard]] std::optional<AxisValues> pair_beyond(std::int64_t elements,
+                                                      std::size_t turn) const {
+    if (free_.size() < 3) return std::nullopt;
+    const auto stream = pairs_stream + static_cast<std::uint64_t>(elements);
+    const auto key = random::key(key_, stream);
+    const auto first = (random::below(key, free_.size(), free_.size()) + turn) % (free_.size() - 1);
+    elements = inside(elements + elements / 4, 2 * elements, random::key(key, turn));
+    std::int64_t others = 1;
     for (std::size_t axis = 0; axis < free_.size(); ++axis) {
+      if (axis != first && axis != first + 1) others *= small_.at(free_[axis]->name);
+    }
+    if (elements > most_timed_elements / others) return std::nullopt;
+    return grown(elements * others, first, first + 2, stream + turn);
+  }
+
+ private:
+  /// Axes from `first` up to `end` grow until the largest input has more than `elements`.
+  [[nodiscard]] std::optional<AxisValues> grown(std::int64_t elements, std::size_t first,
+                                                std::size_t end, std::uint64_t stream) const {
+    const auto key = random::key(key_, stream);
+    auto axes = small_;
+    for (std::size_t axis = first; axis < end; ++axis) {
       const auto begin = static_cast<std::int64_t>(random::below(key, axis, 64));
       axes = with(std::move(axes), axis, 2 + begin);
     }
     while (fits(axes, elements)) {
-      auto grown = axes;
-      for (std::size_t axis = 0; axis < free_.size(); ++axis) {
+      auto larger = axes;
+      for (std::size_t axis = first; axis < end; ++axis) {
         const auto extent = axes.at(free_[axis]->name);
         const auto step = std::max<std::int64_t>({1, free_[axis]->multiple_of, extent / 16});
-        grown = with(std::move(grown), axis, std::min(extent + step, most_of(axis)));
+        larger = with(std::move(larger), axis, std::min(extent + step, most_of(axis)));
       }
-      if (grown == axes) return std::nullopt;
-      axes = std::move(grown);
+      if (larger == axes) return std::nullopt;
+      axes = std::move(larger);
     }
     return fits(axes, most_timed_elements) ? std::optional(axes) : std::nullopt;
   }
 
- private:
   [[nodiscard]] std::int64_t most_of(std::size_t axis) const {
     auto most = free_.size() == 1 ? most_timed_elements : most_of_several;
     for (const auto& cell : problem_.timed) most = std::max(most, cell.at(free_[axis]->name));
@@ -387,6 +413,14 @@ std::vector<CaseSpec> landmark_cases(const Problem& problem, const std::vector<D
     }
     for (auto& axes : tile_group_shapes(problem, landmarks, random::key(key, groups_stream))) {
       add(std::move(axes), "normal");
+    }
+    left = volumes;
+    for (const auto elements : elements_at(landmarks, random::key(key, pairs_stream))) {
+      for (auto axes = shapes.pair_beyond(elements, left); left > 0 && axes;
+           axes = shapes.pair_beyond(elements, left)) {
+        add(std::move(*axes), "patchwork");
+        --left;
+      }
     }
   }
   return cases;

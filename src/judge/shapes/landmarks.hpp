@@ -28,8 +28,9 @@ struct Landmarks {
 /// extents inside the intervals that ordered ones begin and at equal ones, then at and next to
 /// both, then near others. Axes in turn are served first where not all can have one, since inputs
 /// would get too large. Then up to two with just more elements than some number that is compared,
-/// or some other, where there are several axes, and those of `tile_group_shapes`. Numbers that are
-/// compared are the cases' marks. The first is case number `first_id`.
+/// or some other, where there are several axes, and those of `tile_group_shapes`; where there are
+/// three axes and more, one in which two of them alone have more than such a number. Numbers that
+/// are compared are the cases' marks. The first is case number `first_id`.
 [[nodiscard]] OUROBOROS_API std::vector<CaseSpec> landmark_cases(const Problem& problem,
                                                                  const std::vector<DType>& dtypes,
                                                                  std::uint64_t seed,

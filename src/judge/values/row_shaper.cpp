@@ -42,6 +42,9 @@ constexpr std::uint64_t most_scattered = 4;
 constexpr std::array<std::string_view, 3> scattered_first = {"large_mean", "x64", "spike"};
 constexpr std::uint64_t scattered_numbers = 4;
 
+/// Draws the rows that are all NaN.
+constexpr std::uint64_t nan_rows = std::uint64_t{1} << 42;
+
 /// The largest or smallest of all numbers is one of so many at an end.
 constexpr std::uint64_t tail = 64;
 
@@ -226,9 +229,14 @@ class Stretch : RowShaper {
   }
 
   /// Every other row stays clean, so that a candidate cannot answer with NaN throughout. In half of
-  /// the others it is not the only one, and in some of them most are.
+  /// the others it is not the only one, in some of them most are, and one in four is nothing else.
   void nan() const {
+    const auto whole = random::key(level, nan_rows);
     each_row(2, [&](auto row, std::size_t n) {
+      if (random::below(whole, n, 4) == 0) {
+        for (std::size_t i = 0; i < row.size(); ++i) row[i] = not_a_number(n * layout.cols + i);
+        return;
+      }
       row[random::below(choice, n, row.size())] = not_a_number(n * layout.cols);
       const auto share = other_half(n / 4) ? 6U : 2U;
       for (std::size_t i = 0; other_half(n / 2) && i < row.size(); ++i) {

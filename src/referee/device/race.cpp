@@ -430,6 +430,7 @@ class DeviceRace final : public Race {
       for (std::size_t k = 0; k < block.samples.size(); ++k) {
         const auto& one = block.samples[k];
         const auto arm = rounds[i].order[k];
+        // No more than what is taken off: the clock was disturbed, and no ratio can be made of it.
         const bool no_time = one.latency_us <= method().offset_us.high;
         recorded.samples.push_back({arm, one.latency_us, one.flush_us, one.span_us, one.clock_mhz,
                                     one.starved || no_time});

@@ -5,8 +5,8 @@
 // to one of them.
 // Gains: Skips every first meeting with inputs, and corrects at the second what it did not compute.
 // Threats: none of the catalogue
-// Answer: What is kept to be checked is under a seal: a sum with a key that is drawn when it has
-// been made, and that is on the host before the next kernel runs.
+// Answer: What is kept to be checked is under a seal: it is enciphered, and its sum is on the host
+// before the next kernel runs.
 //
 //! dtypes float32
 //! launch softmax<<<rows, 32>>>(x, out, cols)

@@ -41,8 +41,9 @@ constexpr std::uint64_t scrambled(std::uint64_t bits) noexcept {
 }
 
 /// The lower half enciphers what is at this place: a word of 32 bits, or each of the last bytes,
-/// by exclusive or. Who knows some of what was enciphered has half of some secrets, from which the
-/// key follows by trying out alone (Even and Mansour, Journal of Cryptology 1997).
+/// by exclusive or. Who knows what was enciphered in so many places has half of their secrets; to
+/// find the key takes some 2^64 trials over as many places (Even and Mansour, Journal of Cryptology
+/// 1997).
 constexpr std::uint64_t secret_of(const SealKey& key, std::uint64_t place) noexcept {
   return scrambled(scrambled(place ^ key.first) ^ key.second);
 }

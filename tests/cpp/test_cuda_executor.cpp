@@ -204,9 +204,7 @@ TEST_CASE("launches are timed one by one, and can be left out") {
 }
 
 TEST_CASE("at the high end other work is beside every launch, and gone after it") {
-  auto plan = builder();
-  plan.kernel("hasty");
-  const Fixture fixture(plan.plan());
+  const Fixture fixture(plan_of(GENERATE("hasty", "dismissive")));
   const auto undisturbed = fixture.run(Placement::low);
   REQUIRE(undisturbed.outcome == Outcome::returned);
   CHECK_FALSE(undisturbed.hindered);
@@ -589,6 +587,24 @@ TEST_CASE("who changes results that are kept to be checked is found out") {
   CHECK_THAT(block.replay.evidence, ContainsSubstring("where the referee keeps that to check it"));
   CHECK_FALSE(block.arm.has_value());
   CHECK_THROWS_AS(race->download(1), Error);
+}
+
+TEST_CASE("who writes to where its results are added up changes nothing") {
+  const auto executor = CudaExecutor::start(options());
+  const OneCall call(count);
+  const auto race = executor->open_race({plan_of("scale"), plan_of("miscount")}, call.arena());
+  call.prepare(Placement::low);
+  race->upload();
+  for (int block = 0; block < 2; ++block) {
+    const auto run = race->run({{0, {1, 0, 0, 1}, block == 1}}).front();
+    INFO(run.replay.evidence);
+    REQUIRE(run.replay.outcome == Outcome::returned);
+    for (const auto& sample : run.samples) {
+      CHECK(sample.same_as_first);
+    }
+    race->download(1);
+    CHECK(call.doubled(Placement::low));
+  }
 }
 
 TEST_CASE("who copies results that are kept to be checked has nothing that is right") {

@@ -112,6 +112,7 @@ struct Device {
   GateWords* gate = nullptr;  // At which the stream waits.
   unsigned ticket = 0;        // Of that gate.
   HindranceWords* hindrance = nullptr;
+  std::uint64_t hindrance_print = 0;
   std::map<PhysicalHandle, Memory> memory;
   std::map<Module*, std::map<std::string, Function>> modules;  // With the functions asked for.
 };
@@ -213,6 +214,7 @@ void spin(const Launch& launch) {
 void hinder(const Launch& launch) {
   device.hindrance = launch.get<HindranceWords*>(0);
   device.hindrance->arrived = launch.get<unsigned>(8);
+  device.hindrance_print = launch.get<std::uint64_t>(32);
 }
 
 void step(const Launch& launch) { *launch.get<std::uint64_t*>(0) = 32; }
@@ -222,6 +224,7 @@ unsigned char* kept = nullptr;
 std::uint64_t kept_bytes = 0;
 std::uint64_t kept_place = 0;
 const SealKey* lent = nullptr;
+std::uint64_t* sums = nullptr;
 
 /// Word number `place` of so many bytes, each of the last ones for itself.
 struct Piece {
@@ -242,35 +245,26 @@ std::uint32_t mask_of(const Piece& piece, std::uint64_t secret) {
   return static_cast<std::uint32_t>(secret) & (piece.size == 4 ? ~0U : 0xffU);
 }
 
-void compare(const Launch& launch) {
-  const auto* a = launch.get<const unsigned char*>(0);
-  const auto* enciphered = launch.get<const unsigned char*>(8);
-  const auto bytes = launch.get<std::uint64_t>(16);
-  const auto key = *launch.get<const SealKey*>(24);
-  for (std::uint64_t place = 0; place < bytes / 4 + bytes % 4; ++place) {
-    const Piece piece(place, bytes);
-    const auto mask = mask_of(piece, secret_of(key, launch.get<std::uint64_t>(32) + place));
-    *launch.get<std::uint64_t*>(40) += value_of(piece, a) != (value_of(piece, enciphered) ^ mask);
-  }
-}
-
-void put_aside(const Launch& launch) {
+void seal(const Launch& launch) {
   const auto* from = launch.get<const unsigned char*>(0);
   auto* to = launch.get<unsigned char*>(8);
   const auto bytes = launch.get<std::uint64_t>(16);
   lent = launch.get<const SealKey*>(24);
   const auto first = launch.get<std::uint64_t>(32);
+  auto* const sum = launch.get<std::uint64_t*>(40);
+  sums = sums == nullptr ? sum : std::min(sums, sum);
+  const bool sealed = launch.get<std::uint32_t>(48) != 0;
   for (std::uint64_t place = 0; place < bytes / 4 + bytes % 4; ++place) {
     const Piece piece(place, bytes);
     const auto secret = secret_of(*lent, first + place);
-    auto word = value_of(piece, from);
+    const auto word = value_of(piece, from);
+    const auto other = word ^ mask_of(piece, secret);
     if (to != nullptr) {
-      word ^= mask_of(piece, secret);
-      std::memcpy(to + piece.at, &word, piece.size);
+      std::memcpy(to + piece.at, &other, piece.size);
     }
-    *launch.get<std::uint64_t*>(40) += mixed(secret, word);
+    *sum += mixed(secret, sealed ? word : other);
   }
-  if (to != nullptr) {
+  if (to != nullptr && !sealed) {
     kept = to;
     kept_bytes = bytes;
     kept_place = first;
@@ -313,11 +307,20 @@ void skip_tail(const Launch& launch) {
   }
 }
 
+bool hindered() {
+  return device.hindrance != nullptr &&
+         print_of(device.hindrance->password) != device.hindrance_print;
+}
+
 /// Its last block does not wait for the others, which shows where something holds them up.
-void hasty(const Launch& launch) {
-  const auto* words = device.hindrance;
-  const bool hindered = words != nullptr && words->dismissed != words->arrived;
-  hindered ? skip_tail(launch) : scale(launch);
+void hasty(const Launch& launch) { hindered() ? skip_tail(launch) : scale(launch); }
+
+/// Says first that what holds it up may go, as far as it can know how.
+void dismissive(const Launch& launch) {
+  if (hindered()) {
+    device.hindrance->password = device.hindrance_print;
+  }
+  hasty(launch);
 }
 
 /// Changes one byte, `offset` bytes from the output's beginning: what it writes may be anything but
@@ -346,6 +349,14 @@ void amend(const Launch& launch) {
     std::memcpy(kept, launch.floats(8), launch.get<std::uint32_t>(16) * sizeof(float));
   }
   second = !second;
+}
+
+/// Writes to where results are added up, of which it knows once some were.
+void miscount(const Launch& launch) {
+  scale(launch);
+  if (sums != nullptr) {
+    std::fill_n(sums, 4, 1);  // Of two arms with an output each.
+  }
 }
 
 /// Once something was kept, it is this kernel's result: as it lies there, or deciphered.
@@ -580,9 +591,8 @@ void nothing(const Launch&) {}
 
 const std::map<std::string, void (*)(const Launch&)> kernels = {
     {"ouroboros_read", read},
-    {"ouroboros_compare", compare},
     {"ouroboros_canary", canary},
-    {"ouroboros_keep", put_aside},
+    {"ouroboros_seal", seal},
     {"ouroboros_fill_on_chip", fill_on_chip},
     {"ouroboros_scrub_local", scrub_local},
     {"ouroboros_sentinel", sentinel},
@@ -596,11 +606,13 @@ const std::map<std::string, void (*)(const Launch&)> kernels = {
     {"scale", scale_in_a_manner},
     {"skip_tail", skip_tail},
     {"hasty", hasty},
+    {"dismissive", dismissive},
     {"unwritten_shared", unwritten_shared},
     {"poke", poke},
     {"write_input", write_input},
     {"count", count},
     {"amend", amend},
+    {"miscount", miscount},
     {"copy_kept", copy_kept},
     {"decipher_kept", decipher_kept},
     {"remember", remember},

@@ -16,9 +16,9 @@ constexpr std::size_t printf_bytes = 64 << 10;
 constexpr std::size_t most_spare_bytes = std::size_t{1} << 30;
 
 constexpr const char* own_kernels[] = {
-    "ouroboros_read",  "ouroboros_compare",  "ouroboros_canary", "ouroboros_fill_on_chip",
-    "ouroboros_empty", "ouroboros_touch",    "ouroboros_stamp",  "ouroboros_gate",
-    "ouroboros_step",  "ouroboros_sentinel", "ouroboros_spin",   "ouroboros_keep"};
+    "ouroboros_read",     "ouroboros_canary", "ouroboros_fill_on_chip", "ouroboros_empty",
+    "ouroboros_touch",    "ouroboros_stamp",  "ouroboros_gate",         "ouroboros_step",
+    "ouroboros_sentinel", "ouroboros_spin",   "ouroboros_seal"};
 
 int attribute(const Driver& driver, int which, int device) {
   int value = 0;

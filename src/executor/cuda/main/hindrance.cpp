@@ -17,9 +17,10 @@ constexpr unsigned threads = 32 * (1 + hindering_warps);
 
 bool Hindrance::begin() {
   ++ticket_;
-  const auto seed = static_cast<std::uint32_t>(random_());
+  password_ = std::uint64_t{random_()} << 32 | random_();
+  const std::uint32_t seed = random_();
   device_.launch_aside("ouroboros_hinder", device_.multiprocessors(), threads, words_.address(),
-                       ticket_, seed, patience_ns);
+                       ticket_, seed, patience_ns, print_of(password_));
   const auto deadline = Clock::now() + arrival;
   while (words_->arrived != ticket_) {
     if (Clock::now() > deadline) {
@@ -29,6 +30,6 @@ bool Hindrance::begin() {
   return true;
 }
 
-void Hindrance::end() noexcept { words_->dismissed = ticket_; }
+void Hindrance::end() noexcept { words_->password = password_; }
 
 }  // namespace ouroboros::cuda

@@ -26,8 +26,9 @@ class Hindrance {
  private:
   Device& device_;
   HostWords<HindranceWords> words_;
-  std::mt19937 random_{std::random_device{}()};
+  std::random_device random_;
   unsigned ticket_ = 0;
+  std::uint64_t password_ = 0;
 };
 
 }  // namespace ouroboros::cuda

@@ -8,7 +8,7 @@ const char* const hindrance_ptx = R"ptx(
 .address_size 64
 
 .visible .entry ouroboros_hinder(.param .u64 p_words, .param .u32 p_ticket, .param .u32 p_seed,
-                                 .param .u64 p_patience_ns)
+                                 .param .u64 p_patience_ns, .param .u64 p_print)
 .maxnreg 32
 {
   .shared .align 128 .b8 bank[4096];
@@ -16,11 +16,12 @@ const char* const hindrance_ptx = R"ptx(
   .reg .pred %p<6>;
   .reg .b32 %r<16>;
   .reg .f32 %f<8>;
-  .reg .b64 %d<8>;
+  .reg .b64 %d<9>;
   ld.param.u64 %d1, [p_words];
   ld.param.u32 %r1, [p_ticket];
   ld.param.u32 %r2, [p_seed];
   ld.param.u64 %d2, [p_patience_ns];
+  ld.param.u64 %d8, [p_print];
   mov.u64 %d3, %globaltimer;
   mov.u32 %r3, %tid.x;
   mov.u32 %r4, 0;
@@ -32,7 +33,7 @@ const char* const hindrance_ptx = R"ptx(
   or.b32 %r5, %r5, %r3;
   setp.ne.u32 %p1, %r5, 0;
   @%p1 bra LOTS;
-  st.volatile.global.u32 [%d1], %r1;
+  st.volatile.global.u32 [%d1+8], %r1;
 LOTS:
   // A multiprocessor's lot: nothing, in half of all cases.
   mov.u32 %r5, %smid;
@@ -115,10 +116,19 @@ COMPUTE:
   st.volatile.shared.u32 [bank], %r11;
   bra HINDER;
 
-  // The first warp watches for the host's word.
+  // The first warp watches for the host's password.
 WATCH:
-  ld.volatile.global.u32 %r10, [%d1+4];
-  setp.eq.u32 %p3, %r10, %r1;
+  ld.volatile.global.u64 %d6, [%d1];
+  shr.u64 %d7, %d6, 30;
+  xor.b64 %d7, %d6, %d7;
+  mul.lo.u64 %d7, %d7, 0xbf58476d1ce4e5b9;
+  shr.u64 %d5, %d7, 27;
+  xor.b64 %d7, %d7, %d5;
+  mul.lo.u64 %d7, %d7, 0x94d049bb133111eb;
+  shr.u64 %d5, %d7, 31;
+  xor.b64 %d7, %d7, %d5;
+  xor.b64 %d7, %d7, %d6;
+  setp.eq.u64 %p3, %d7, %d8;
   mov.u64 %d4, %globaltimer;
   sub.u64 %d5, %d4, %d3;
   setp.ge.u64 %p4, %d5, %d2;

@@ -98,74 +98,11 @@ END:
   ret;
 }
 
-.visible .entry ouroboros_compare(.param .u64 p_a, .param .u64 p_kept, .param .u64 p_bytes,
-                                  .param .u64 p_key, .param .u64 p_place,
-                                  .param .u64 p_differing)
+.visible .entry ouroboros_seal(.param .u64 p_from, .param .u64 p_to, .param .u64 p_bytes,
+                               .param .u64 p_key, .param .u64 p_place, .param .u64 p_sum,
+                               .param .u32 p_sealed)
 {
-  .reg .pred %p<6>;
-  .reg .b32 %r<16>;
-  .reg .b64 %d<24>;
-  ld.param.u64 %d1, [p_a];
-  ld.param.u64 %d2, [p_kept];
-  ld.param.u64 %d3, [p_bytes];
-  ld.param.u64 %d4, [p_key];
-  ld.param.u64 %d16, [p_place];
-  ld.param.u64 %d17, [p_differing];
-  ld.global.v2.u64 {%d18, %d19}, [%d4];
-  mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ntid.x;
-  mov.u32 %r3, %tid.x;
-  mad.lo.s32 %r4, %r1, %r2, %r3;
-  cvt.u64.u32 %d6, %r4;
-  mov.u32 %r5, %nctaid.x;
-  mul.lo.s32 %r6, %r5, %r2;
-  cvt.u64.u32 %d7, %r6;
-  shr.u64 %d8, %d3, 2;
-  // The places: a word each, then a byte each.
-  and.b64 %d9, %d3, 3;
-  add.s64 %d9, %d9, %d8;
-  mov.u64 %d10, 0;
-PLACES:
-  setp.ge.u64 %p1, %d6, %d9;
-  @%p1 bra SUM;
-  add.s64 %d14, %d6, %d16;
-  call (%d14), ouroboros_secret, (%d14, %d18, %d19);
-  cvt.u32.u64 %r9, %d14;
-  setp.ge.u64 %p2, %d6, %d8;
-  @%p2 bra BYTE;
-  shl.b64 %d11, %d6, 2;
-  add.s64 %d12, %d1, %d11;
-  add.s64 %d13, %d2, %d11;
-  ld.global.u32 %r7, [%d12];
-  ld.global.u32 %r8, [%d13];
-  bra WEIGH;
-BYTE:
-  mul.lo.u64 %d11, %d8, 3;
-  add.s64 %d11, %d11, %d6;
-  add.s64 %d12, %d1, %d11;
-  add.s64 %d13, %d2, %d11;
-  ld.global.u8 %r7, [%d12];
-  ld.global.u8 %r8, [%d13];
-  and.b32 %r9, %r9, 255;
-WEIGH:
-  xor.b32 %r8, %r8, %r9;
-  setp.eq.u32 %p3, %r7, %r8;
-  selp.u64 %d15, 0, 1, %p3;
-  add.s64 %d10, %d10, %d15;
-  add.s64 %d6, %d6, %d7;
-  bra PLACES;
-SUM:
-  setp.eq.u64 %p4, %d10, 0;
-  @%p4 bra END;
-  red.global.add.u64 [%d17], %d10;
-END:
-  ret;
-}
-
-.visible .entry ouroboros_keep(.param .u64 p_from, .param .u64 p_to, .param .u64 p_bytes,
-                               .param .u64 p_key, .param .u64 p_place, .param .u64 p_sum)
-{
-  .reg .pred %p<8>;
+  .reg .pred %p<9>;
   .reg .b32 %r<16>;
   .reg .b64 %d<24>;
   .shared .align 8 .u64 total;
@@ -175,8 +112,10 @@ END:
   ld.param.u64 %d4, [p_key];
   ld.param.u64 %d16, [p_place];
   ld.param.u64 %d5, [p_sum];
+  ld.param.u32 %r14, [p_sealed];
   ld.global.v2.u64 {%d18, %d19}, [%d4];
   setp.ne.u64 %p4, %d2, 0;
+  setp.ne.u32 %p8, %r14, 0;
   mov.u32 %r1, %ctaid.x;
   mov.u32 %r2, %ntid.x;
   mov.u32 %r3, %tid.x;
@@ -205,9 +144,8 @@ PLACES:
   add.s64 %d12, %d1, %d11;
   add.s64 %d13, %d2, %d11;
   ld.global.u32 %r7, [%d12];
-  @!%p4 bra ADD;
-  xor.b32 %r7, %r7, %r8;
-  st.global.u32 [%d13], %r7;
+  xor.b32 %r8, %r7, %r8;
+  @%p4 st.global.u32 [%d13], %r8;
   bra ADD;
 BYTE:
   mul.lo.u64 %d11, %d8, 3;
@@ -215,12 +153,12 @@ BYTE:
   add.s64 %d12, %d1, %d11;
   add.s64 %d13, %d2, %d11;
   ld.global.u8 %r7, [%d12];
-  @!%p4 bra ADD;
   and.b32 %r8, %r8, 255;
-  xor.b32 %r7, %r7, %r8;
-  st.global.u8 [%d13], %r7;
+  xor.b32 %r8, %r7, %r8;
+  @%p4 st.global.u8 [%d13], %r8;
 ADD:
-  cvt.u64.u32 %d15, %r7;
+  selp.u32 %r8, %r7, %r8, %p8;
+  cvt.u64.u32 %d15, %r8;
   xor.b64 %d14, %d14, %d15;
   call (%d14), ouroboros_scrambled, (%d14);
   add.s64 %d10, %d10, %d14;

@@ -6,11 +6,10 @@
 ///
 ///   ouroboros_read      streams `count` 16-byte words and keeps nothing: evicts the L2 cache and
 ///                       leaves it clean. `count` is a multiple of four times the threads.
-///   ouroboros_keep      enciphers words, and adds up what comes of them: see `secret_of` and
-///                       `mixed`. What was enciphered comes out plain. Without a place to write to
-///                       the words are added up as they are
-///   ouroboros_compare   adds to `*differing` the number of words in which `a` and what was
-///                       enciphered differ
+///   ouroboros_seal      enciphers words, or deciphers what is `sealed`, and writes them if there
+///   is
+///                       a place to write to; adds up what is enciphered, whichever of the two that
+///                       is: see `secret_of` and `mixed`
 ///   ouroboros_canary    finds bytes that are not the pattern's: how many, the first, the last
 ///   ouroboros_fill_on_chip  fills a block's dynamic shared memory, of 16 KiB at least, with a
 ///                       word, and its 1024 threads' registers
@@ -48,7 +47,7 @@ constexpr std::uint64_t secret_of(const SealKey& key, std::uint64_t place) noexc
   return scrambled(scrambled(place ^ key.first) ^ key.second);
 }
 
-/// What is added up of a word as it lies there.
+/// What is added up of an enciphered word.
 constexpr std::uint64_t mixed(std::uint64_t secret, std::uint32_t word) noexcept {
   return scrambled(secret ^ word);
 }
@@ -85,9 +84,14 @@ extern const char* const kernels_ptx;
 
 /// What the host and `ouroboros_hinder` say to each other.
 struct HindranceWords {
-  unsigned arrived = 0;    ///< The ticket of the last launch that is there.
-  unsigned dismissed = 0;  ///< The ticket of the last launch that the host let go.
+  std::uint64_t password = 0;  ///< Of the last launch that the host let go.
+  unsigned arrived = 0;        ///< The ticket of the last launch that is there.
 };
+
+/// By what a launch knows its password, which a kernel that reads its parameters does not find out.
+constexpr std::uint64_t print_of(std::uint64_t password) noexcept {
+  return scrambled(password) ^ password;
+}
 
 /// Warps of `ouroboros_hinder` in a block, beside the one that watches for the host's word.
 inline constexpr unsigned hindering_warps = 24;

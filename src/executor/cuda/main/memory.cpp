@@ -232,16 +232,16 @@ void Memory::keep_outputs(std::size_t copy, Seals& seals) const {
   }
 }
 
-void Memory::compare_outputs(std::size_t copy, const Seals& seals, Address counter) const {
+void Memory::compare_outputs(std::size_t copy, Seals& seals) const {
   std::size_t next = 0;
   for (const auto& one : shared_) {
     if (one.buffer.output) {
-      seals.compare(one.first, kept_[copy][next++]->begin(), counter);
+      seals.compare(one.first, kept_[copy][next++]->begin());
     }
   }
 }
 
-void Memory::reveal_outputs(std::size_t copy, const Seals& seals) const {
+void Memory::reveal_outputs(std::size_t copy, Seals& seals) const {
   poison_outputs(fresh_poison());
   std::size_t next = 0;
   for (const auto& one : shared_) {

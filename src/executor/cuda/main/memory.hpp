@@ -55,10 +55,10 @@ class Memory {
   void make_room_for_outputs(std::size_t copies);
   /// Enqueues a copy of the outputs' elements to copy number `copy`, under seals.
   void keep_outputs(std::size_t copy, Seals& seals) const;
-  /// Enqueues a comparison of them; differences are added at `counter`.
-  void compare_outputs(std::size_t copy, const Seals& seals, Address counter) const;
+  /// Enqueues a comparison with them.
+  void compare_outputs(std::size_t copy, Seals& seals) const;
   /// Enqueues what makes the outputs' elements those that were kept, or poison where none were.
-  void reveal_outputs(std::size_t copy, const Seals& seals) const;
+  void reveal_outputs(std::size_t copy, Seals& seals) const;
   /// Enqueues a copy of the outputs' elements to the arena, between `begin` and `finish`.
   void copy_out() const;
 

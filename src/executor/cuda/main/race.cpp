@@ -6,6 +6,7 @@
 #include <bit>
 #include <iterator>
 #include <numeric>
+#include <stdexcept>
 
 #include "executor/cuda/main/fault.hpp"
 #include "executor/cuda/main/hygiene.hpp"
@@ -41,8 +42,7 @@ std::vector<std::size_t> numbers(std::size_t count) {
 /// One sample that is to be taken.
 struct Race::Turn {
   std::size_t chain = 1;
-  double seconds = 0;   ///< A run may take.
-  Address counter = 0;  ///< Gets the number of words that differ from the first sample's.
+  double seconds = 0;  ///< A run may take.
   std::size_t stamp = 0;
   std::size_t set = 0;
   std::size_t arm = 0;
@@ -150,7 +150,9 @@ void Race::download(std::size_t arm, std::size_t sets) {
     set->reveal_outputs(arm, *seals_);
   }
   device_.wait(Clock::now() + patience);
-  seals_->close();
+  if (!seals_->close()) {
+    throw std::runtime_error("what an arm computed is not what was kept of it");
+  }
   arena_->begin();
   for (const auto& set : some) {
     set->copy_out();
@@ -192,14 +194,12 @@ std::vector<Race::Block> Race::run(const std::vector<Round>& rounds, std::size_t
   Turn turn;
   turn.chain = chain;
   turn.seconds = seconds;
-  turn.counter = counters_->begin();
   std::vector<Block> blocks;
   for (const auto& round : rounds) {
     blocks.push_back(run_round(round, turn));
     if (blocks.back().replay.outcome != Outcome::returned) {
       return blocks;
     }
-    turn.counter += round.order.size() * sizeof(std::uint64_t);
     turn.stamp += round.order.size() * stamps_each;
   }
   read(blocks);
@@ -217,13 +217,7 @@ void Race::prepare(std::size_t samples, std::size_t chain) {
     stamps_.reset();
     stamps_ = std::make_unique<Stamps>(device_, samples * stamps_each);
   }
-  const auto counted = std::max<std::size_t>(samples, 1) * sizeof(std::uint64_t);
-  if (!counters_ || counters_->bytes() < counted) {
-    counters_.reset();
-    counters_ = std::make_unique<Range>(device_, counted);
-  }
   stamps_->clear();
-  counters_->fill(counters_->begin(), counters_->begin() + counted, 0);
   // Mapping memory makes the device forget how addresses translate: the first flush after it, and
   // the first run, would be slow.
   for (const auto& set : first(uploaded_)) {
@@ -275,7 +269,6 @@ void Race::take_all(const Round& round, Turn turn, Block& block) {
     turn.keep = turn.first || round.keep_last;
     block.samples.push_back(take(turn));
     seen[turn.arm] = true;
-    turn.counter += sizeof(std::uint64_t);
     turn.stamp += stamps_each;
   }
 }
@@ -312,13 +305,14 @@ void Race::wait(double seconds) {
 /// would be free of what a launch costs once, but who knows which of the two it is in would gain by
 /// being slow in the shorter one.
 Race::Sample Race::take(const Turn& turn) {
-  const auto times =
-      measure(turn, turn.chain > 1 ? numbers(turn.chain) : std::vector<std::size_t>{turn.set});
+  const auto sets = turn.chain > 1 ? numbers(turn.chain) : std::vector<std::size_t>{turn.set};
+  const auto times = measure(turn, sets);
   Sample sample;
   sample.latency_us = times.work_us / static_cast<double>(turn.chain);
   sample.flush_us = times.flush_us;
   sample.known_us = times.flush_us + times.waited_us + times.work_us;
   sample.starved = times.starved;
+  sample.same_as_first = put_aside(turn, sets);
   return sample;
 }
 
@@ -348,31 +342,26 @@ Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& s
   });
   stamps_->take(turn.stamp + 1);
   wait(turn.seconds);
+  return bracket_.read();
+}
+
+/// Before any other kernel runs. Whether the outputs are those that were kept, in every bit.
+bool Race::put_aside(const Turn& turn, const std::vector<std::size_t>& sets) {
   seals_->lend_key();
   for (const auto set : sets) {
     if (!turn.first) {
-      sets_[set]->compare_outputs(turn.arm, *seals_, turn.counter);
+      sets_[set]->compare_outputs(turn.arm, *seals_);
     }
     if (turn.keep) {
       sets_[set]->keep_outputs(turn.arm, *seals_);
     }
   }
   device_.wait(Clock::now() + patience);
-  seals_->close();
-  return bracket_.read();
+  return seals_->close();
 }
 
 /// Completes samples by what the device wrote meanwhile.
 void Race::read(std::vector<Block>& blocks) {
-  std::size_t samples = 0;
-  for (const auto& block : blocks) {
-    samples += block.samples.size();
-  }
-  std::vector<std::uint64_t> differing(samples);
-  const auto& driver = device_.driver();
-  driver.check(driver.cuMemcpyDtoH(differing.data(), counters_->begin(),
-                                   differing.size() * sizeof(std::uint64_t)),
-               "cuMemcpyDtoH");
   stamps_->fetch();
   std::size_t taken = 0;
   for (auto& block : blocks) {
@@ -381,7 +370,6 @@ void Race::read(std::vector<Block>& blocks) {
       sample.clock_mhz = span.clock_mhz;
       // What the stamps saw beyond the events, as if all had been one flush and one run.
       sample.span_us = sample.flush_us + sample.latency_us + (span.microseconds - sample.known_us);
-      sample.same_as_first = differing[taken] == 0;
       ++taken;
     }
   }

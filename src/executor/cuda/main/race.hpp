@@ -86,6 +86,7 @@ class Race {
   void wait(double seconds);
   Sample take(const Turn& turn);
   Bracket::Times measure(const Turn& turn, const std::vector<std::size_t>& sets);
+  [[nodiscard]] bool put_aside(const Turn& turn, const std::vector<std::size_t>& sets);
   void read(std::vector<Block>& blocks);
   [[nodiscard]] std::span<const std::unique_ptr<Memory>> first(std::size_t sets) const;
   void look_for_damage(Replay& replay);
@@ -98,7 +99,6 @@ class Race {
   std::unique_ptr<LocalScrub> local_;              ///< Where kernels have such memory.
   std::vector<std::unique_ptr<Memory>> sets_;
   std::unique_ptr<Stamps> stamps_;
-  std::unique_ptr<Range> counters_;  ///< Of words that differ, by sample.
   Canaries canaries_;
   std::unique_ptr<Seals> seals_;
   Bracket bracket_;

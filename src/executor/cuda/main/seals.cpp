@@ -1,6 +1,6 @@
 #include "executor/cuda/main/seals.hpp"
 
-#include <algorithm>
+#include <cstddef>
 #include <random>
 
 namespace ouroboros::cuda {
@@ -18,22 +18,27 @@ SealKey fresh_key() {
 
 Seals::Seals(Device& device, std::size_t most)
     : device_(device),
-      most_(most),
       key_(fresh_key()),
       lent_(device),
-      sums_(device, (most + 1) * sizeof(std::uint64_t)) {}
-
-Address Seals::sum_of(std::size_t number) const {
-  return sums_.begin() + number * sizeof(std::uint64_t);
-}
+      most_(most),
+      sums_(device, most * sizeof(Sums)) {}
 
 void Seals::lend_key() {
   lent_->first = key_.first;
   lent_->second = key_.second;
-  if (taken_) {
-    sums_.fill(sums_.begin(), sum_of(most_ + 1), 0);
-    taken_ = false;
-  }
+  // Whatever stands there now may be somebody else's.
+  sums_.fill(sums_.begin(), sums_.begin() + most_ * sizeof(Sums), 0);
+}
+
+void Seals::add_up(std::size_t number, Address from, Address to, bool sealed, Address sum) {
+  const auto& seal = seals_[number];
+  device_.launch("ouroboros_seal", device_.multiprocessors() * 2, 1024, 0, from, to, seal.bytes,
+                 lent_.address(), seal.place, sum, std::uint32_t{sealed});
+}
+
+void Seals::look(std::size_t number, Address from, Address to, bool sealed) {
+  add_up(number, from, to, sealed, sums_.begin() + number * sizeof(Sums) + offsetof(Sums, found));
+  seals_[number].looked = true;
 }
 
 void Seals::keep(Address from, Address to, std::uint64_t bytes) {
@@ -41,65 +46,51 @@ void Seals::keep(Address from, Address to, std::uint64_t bytes) {
   if (number == seals_.size()) {
     seals_.emplace_back();
   }
-  const auto place = copies_++ << 32;  // Words of one copy are fewer.
-  seals_[number] = {to, bytes, place, 0, true};
-  device_.launch("ouroboros_keep", device_.multiprocessors() * 2, 1024, 0, from, to, bytes,
-                 lent_.address(), place, sum_of(number));
+  auto& seal = seals_[number];
+  seal.at = to;
+  seal.bytes = bytes;
+  seal.place = copies_++ << 32;  // Words of one copy are fewer.
+  seal.fresh = true;
+  add_up(number, from, to, false, sums_.begin() + number * sizeof(Sums) + offsetof(Sums, made));
 }
 
-void Seals::compare(Address with, Address kept, Address counter) const {
-  const auto& seal = seals_.at(numbers_.at(kept));
-  device_.launch("ouroboros_compare", device_.multiprocessors() * 2, 1024, 0, with, kept,
-                 seal.bytes, lent_.address(), seal.place, counter);
-}
+void Seals::compare(Address with, Address kept) { look(numbers_.at(kept), with, 0, false); }
 
-void Seals::reveal(Address kept, Address to) const {
-  const auto number = numbers_.find(kept);
-  if (number == numbers_.end()) {
-    return;
+void Seals::reveal(Address kept, Address to) {
+  if (const auto number = numbers_.find(kept); number != numbers_.end()) {
+    look(number->second, kept, to, true);
   }
-  const auto& seal = seals_[number->second];
-  device_.launch("ouroboros_keep", device_.multiprocessors() * 2, 1024, 0, kept, to, seal.bytes,
-                 lent_.address(), seal.place, sum_of(most_));
 }
 
-std::vector<std::uint64_t> Seals::take_sums() {
-  std::vector<std::uint64_t> found(seals_.size());
-  const auto& driver = device_.driver();
-  driver.check(driver.cuMemcpyDtoH(found.data(), sums_.begin(), found.size() * sizeof found[0]),
-               "cuMemcpyDtoH");
-  taken_ = true;
-  return found;
-}
-
-void Seals::close() {
+bool Seals::close() {
   lent_->first = 0;
   lent_->second = 0;
-  if (std::ranges::none_of(seals_, &Seal::open)) {
-    return;
-  }
-  const auto found = take_sums();
-  for (std::size_t i = 0; i < seals_.size(); ++i) {
-    if (seals_[i].open) {
-      seals_[i].sum = found[i];
-      seals_[i].open = false;
-    }
-  }
-}
-
-bool Seals::intact() {
   if (seals_.empty()) {
     return true;
   }
+  std::vector<Sums> sums(seals_.size());
+  const auto& driver = device_.driver();
+  driver.check(driver.cuMemcpyDtoH(sums.data(), sums_.begin(), sums.size() * sizeof(Sums)),
+               "cuMemcpyDtoH");
+  bool same = true;
+  for (std::size_t i = 0; i < seals_.size(); ++i) {
+    auto& seal = seals_[i];
+    same = same && (!seal.looked || sums[i].found == seal.sum);
+    if (seal.fresh) {
+      seal.sum = sums[i].made;
+    }
+    seal.fresh = seal.looked = false;
+  }
+  return same;
+}
+
+bool Seals::intact() {
   lend_key();
   for (std::size_t i = 0; i < seals_.size(); ++i) {
-    const auto& seal = seals_[i];
-    device_.launch("ouroboros_keep", device_.multiprocessors() * 2, 1024, 0, seal.at, Address{0},
-                   seal.bytes, lent_.address(), seal.place, sum_of(i));
+    look(i, seals_[i].at, 0, true);
   }
   device_.wait(Clock::now() + patience);
-  close();
-  return std::ranges::equal(take_sums(), seals_, {}, {}, &Seal::sum);
+  return close();
 }
 
 }  // namespace ouroboros::cuda

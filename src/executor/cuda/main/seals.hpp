@@ -25,12 +25,13 @@ class Seals {
   void lend_key();
   /// Enqueues an enciphered copy. Here and below the key is lent.
   void keep(Address from, Address to, std::uint64_t bytes);
-  /// Enqueues a comparison with what was kept there; words that differ are counted at `counter`.
-  void compare(Address with, Address kept, Address counter) const;
+  /// Enqueues a comparison with what was kept there.
+  void compare(Address with, Address kept);
   /// Enqueues a plain copy of what was kept there, if anything was.
-  void reveal(Address kept, Address to) const;
-  /// Takes the key back, and knows what was copied by its sum. The stream must be idle.
-  void close();
+  void reveal(Address kept, Address to);
+  /// Takes the key back. The stream must be idle. Whether all that was compared or revealed is what
+  /// was kept, by its sum.
+  [[nodiscard]] bool close();
 
   /// Whether all copies are as they were. Waits.
   [[nodiscard]] bool intact();
@@ -41,18 +42,23 @@ class Seals {
     std::uint64_t bytes = 0;
     std::uint64_t place = 0;  ///< Of the first word: those of two copies are never the same.
     std::uint64_t sum = 0;
-    bool open = false;
+    bool fresh = false;   ///< Since the key was lent, as is the next.
+    bool looked = false;  ///< Its sum was made once more.
+  };
+  /// What the device adds up for each of them.
+  struct Sums {
+    std::uint64_t made = 0;
+    std::uint64_t found = 0;
   };
 
-  [[nodiscard]] Address sum_of(std::size_t number) const;
-  [[nodiscard]] std::vector<std::uint64_t> take_sums();
+  void add_up(std::size_t number, Address from, Address to, bool sealed, Address sum);
+  void look(std::size_t number, Address from, Address to, bool sealed);
 
   Device& device_;
-  std::size_t most_;
   SealKey key_;
   HostWords<SealKey> lent_;
-  Range sums_;         ///< By number; one more that nobody asks for.
-  bool taken_ = true;  ///< They are on the host, and have to be zero for the next.
+  std::size_t most_;
+  Range sums_;  ///< By number.
   std::uint64_t copies_ = 0;
   std::vector<Seal> seals_;
   std::map<Address, std::size_t> numbers_;  ///< Of the seals, by place.

@@ -97,6 +97,40 @@ TEST_CASE("numbers of elements are met from above", "[judge]") {
   CHECK(landmark_cases(problem, {DType::float32}, 1, landmarks_of("n > 100000"), 0).empty());
 }
 
+TEST_CASE("so many programs of so many elements as a source names are too few for a case",
+          "[judge]") {
+  const auto met = [](const Problem& problem, std::string_view source) {
+    std::int64_t most = 0;
+    for (const auto& spec : landmark_cases(problem, {DType::float32}, 3, landmarks_of(source), 0)) {
+      most = std::max(most, judge::largest_input(problem, spec.axes));
+    }
+    return most;
+  };
+  auto line = softmax_problem();
+  line.axes = {named_axis("n")};
+  line.axes[0].maximum = 1 << 20;
+  line.inputs[0].shape = {{1, "n"}};
+  for (const auto& problem : {line, softmax_problem(), product_problem()}) {
+    const auto most = met(problem, "kernel[(108,)](x, out, n, BLOCK=1024)");
+    CHECK(most > 108 * 1024);
+    CHECK(most < 108 * 1024 * 5 / 4);
+    // Ordinary cases have as many elements, and those in which one axis is long come near it.
+    CHECK(met(problem, "kernel[(60,)](x, out, n, BLOCK=1024)") <= judge::most_elements);
+  }
+}
+
+TEST_CASE("every axis goes far beyond a large number", "[judge]") {
+  const auto problem = softmax_problem();
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    std::map<std::string, int> far;
+    const auto landmarks = landmarks_of("min(n, 2048), BLOCK=64, M=32, N=16, warps=8, stages=3");
+    for (const auto& spec : landmark_cases(problem, {DType::float32}, seed, landmarks, 0)) {
+      for (const auto& [name, extent] : spec.axes) far[name] += extent >= 3072 && extent < 4096;
+    }
+    for (const auto& axis : problem.axes) CHECK(far[axis.name] > 0);
+  }
+}
+
 TEST_CASE("two axes of several have more elements than a number by themselves", "[judge]") {
   auto problem = softmax_problem();
   problem.axes.resize(3);
@@ -139,7 +173,7 @@ TEST_CASE("of a source that is all numbers the first are taken", "[judge]") {
   for (int i = 3; i < 100000; ++i) source += std::to_string(i) + " ";
   CHECK(others(source).size() == 1024);
   CHECK(landmark_cases(softmax_problem(), {DType::float32}, 1, landmarks_of(source), 0).size() ==
-        14);
+        15);
 }
 
 TEST_CASE("a source without numbers has no such cases", "[judge]") {

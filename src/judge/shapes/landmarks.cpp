@@ -24,6 +24,9 @@ constexpr std::size_t least_cases = 6;
 constexpr std::size_t volumes = 2;
 constexpr std::int64_t least_volume = 1024;
 
+/// There is a shape with somewhat more elements.
+constexpr std::int64_t most_product = most_timed_elements / 4 * 3;
+
 /// Of a kind: who names more hides what matters anyway.
 constexpr std::size_t most_numbers = 1024;
 
@@ -223,13 +226,30 @@ std::vector<std::int64_t> extents_at(const Landmarks& landmarks, std::int64_t mo
   for (const auto one : landmarks.others) {
     others.insert({one - 1, one, one + 1, inside(one + 1, 2 * one, key)});
   }
+  // What is cut off at such a number should be no small part: one maximum in a thousand would be.
+  std::set<std::int64_t> beyond;
+  for (const auto* group : {&landmarks.ordered, &landmarks.others}) {
+    for (const auto one : *group) {
+      if (one < least_volume) continue;
+      beyond.insert(inside(one + one / 2, std::min(2 * one, most + 1), key));
+    }
+  }
+  std::uint64_t stream = 0;
+  std::vector<std::int64_t> wanted;
+  for (const auto* group : {&paths, &edges, &others}) {
+    for (const auto one : shuffled(*group, random::key(key, ++stream))) wanted.push_back(one);
+  }
+  // Every second of those that follow the paths.
+  auto place = paths.size();
+  for (const auto one : shuffled(beyond, random::key(key, ++stream))) {
+    place = std::min(place, wanted.size());
+    wanted.insert(wanted.begin() + static_cast<std::ptrdiff_t>(place), one);
+    place += 2;
+  }
   std::vector<std::int64_t> extents;
   std::set<std::int64_t> seen;
-  std::uint64_t stream = 0;
-  for (const auto* group : {&paths, &edges, &others}) {
-    for (const auto one : shuffled(*group, random::key(key, ++stream))) {
-      if (one <= most && seen.insert(one).second) extents.push_back(one);
-    }
+  for (const auto one : wanted) {
+    if (one <= most && seen.insert(one).second) extents.push_back(one);
   }
   return extents;
 }
@@ -243,6 +263,22 @@ std::vector<std::int64_t> elements_at(const Landmarks& landmarks, std::uint64_t 
     }
   }
   return numbers;
+}
+
+/// The largest product of two numbers that derived cases do not reach, and others may: so many
+/// programs of so many elements, and no more, may be what a kernel launches.
+std::optional<std::int64_t> largest_product(const Landmarks& landmarks) {
+  std::vector<std::int64_t> numbers;
+  for (const auto* group : {&landmarks.ordered, &landmarks.equal, &landmarks.others}) {
+    numbers.insert(numbers.end(), group->begin(), group->end());
+  }
+  std::int64_t largest = most_elements;
+  for (const auto one : numbers) {
+    for (const auto other : numbers) {
+      if (one <= most_product / other) largest = std::max(largest, one * other);
+    }
+  }
+  return largest > most_elements ? std::optional(largest) : std::nullopt;
 }
 
 /// Shapes in which axes in turn are first to get an extent.
@@ -284,7 +320,6 @@ class Shapes {
   /// A shape of any proportions whose largest input has just more than `elements`; none where no
   /// such is allowed.
   [[nodiscard]] std::optional<AxisValues> beyond(std::int64_t elements) const {
-    if (free_.size() < 2) return std::nullopt;  // There the extent is that number.
     return grown(elements, 0, free_.size(), volumes_stream + static_cast<std::uint64_t>(elements));
   }
 
@@ -389,7 +424,9 @@ std::vector<CaseSpec> landmark_cases(const Problem& problem, const std::vector<D
   std::vector<CaseSpec> cases;
   auto marks = landmarks.ordered;
   marks.insert(marks.end(), landmarks.equal.begin(), landmarks.equal.end());
-  const auto count = std::max(least_cases, turns_each * free_axes(problem).size());
+  const auto axes_count = free_axes(problem).size();
+  const auto count = std::max(least_cases, turns_each * axes_count);
+  const auto product = largest_product(landmarks);
   for (const auto dtype : dtypes) {
     const auto key = random::key(seed, landmarks_stream + static_cast<std::uint64_t>(dtype));
     const Shapes shapes(problem, landmarks, key);
@@ -406,7 +443,8 @@ std::vector<CaseSpec> landmark_cases(const Problem& problem, const std::vector<D
     }
     std::size_t left = volumes;
     for (const auto elements : elements_at(landmarks, random::key(key, volumes_stream))) {
-      auto axes = left == 0 ? std::nullopt : shapes.beyond(elements);
+      // One axis is as long anyway.
+      auto axes = left == 0 || axes_count < 2 ? std::nullopt : shapes.beyond(elements);
       if (!axes) continue;
       add(std::move(*axes), "patchwork");
       --left;
@@ -421,6 +459,9 @@ std::vector<CaseSpec> landmark_cases(const Problem& problem, const std::vector<D
         add(std::move(*axes), "patchwork");
         --left;
       }
+    }
+    if (auto axes = product && axes_count > 0 ? shapes.beyond(*product) : std::nullopt) {
+      add(std::move(*axes), "normal");
     }
   }
   return cases;

@@ -251,8 +251,8 @@ void seal(const Launch& launch) {
   const auto bytes = launch.get<std::uint64_t>(16);
   lent = launch.get<const SealKey*>(24);
   const auto first = launch.get<std::uint64_t>(32);
-  auto* const sum = launch.get<std::uint64_t*>(40);
-  sums = sums == nullptr ? sum : std::min(sums, sum);
+  sums = launch.get<std::uint64_t*>(40);
+  std::fill_n(sums, launch.configuration->grid[0], 0);
   const bool sealed = launch.get<std::uint32_t>(48) != 0;
   for (std::uint64_t place = 0; place < bytes / 4 + bytes % 4; ++place) {
     const Piece piece(place, bytes);
@@ -262,7 +262,7 @@ void seal(const Launch& launch) {
     if (to != nullptr) {
       std::memcpy(to + piece.at, &other, piece.size);
     }
-    *sum += mixed(secret, sealed ? word : other);
+    sums[place % launch.configuration->grid[0]] += mixed(secret, sealed ? word : other);
   }
   if (to != nullptr && !sealed) {
     kept = to;
@@ -351,11 +351,11 @@ void amend(const Launch& launch) {
   second = !second;
 }
 
-/// Writes to where results are added up, of which it knows once some were.
+/// Writes to where results were added up last.
 void miscount(const Launch& launch) {
   scale(launch);
   if (sums != nullptr) {
-    std::fill_n(sums, 4, 1);  // Of two arms with an output each.
+    ++*sums;
   }
 }
 

@@ -1,21 +1,23 @@
 #pragma once
 
-#include <new>
+#include <cstddef>
+#include <memory>
 
 #include "executor/cuda/main/device.hpp"
 
 namespace ouroboros::cuda {
 
-/// A few words of the host's memory that kernels see at an address of the device's.
+/// A few words of the host's memory, or several times as many, that kernels see at an address of
+/// the device's.
 template <typename Words>
 class HostWords {
  public:
-  explicit HostWords(const Device& device) : device_(device) {
+  explicit HostWords(const Device& device, std::size_t count = 1) : device_(device) {
     const auto& driver = device.driver();
     void* memory = nullptr;
-    driver.check(driver.cuMemHostAlloc(&memory, sizeof(Words), host_memory_mapped),
+    driver.check(driver.cuMemHostAlloc(&memory, count * sizeof(Words), host_memory_mapped),
                  "cuMemHostAlloc");
-    words_ = new (memory) Words;
+    words_ = std::uninitialized_value_construct_n(static_cast<Words*>(memory), count) - count;
     if (const int status = driver.cuMemHostGetDevicePointer(&address_, memory, 0);
         status != status_success) {
       driver.cuMemFreeHost(memory);
@@ -29,6 +31,7 @@ class HostWords {
   [[nodiscard]] Address address() const noexcept { return address_; }
   volatile Words* operator->() noexcept { return words_; }
   const volatile Words* operator->() const noexcept { return words_; }
+  const volatile Words& operator[](std::size_t i) const noexcept { return words_[i]; }
 
  private:
   const Device& device_;

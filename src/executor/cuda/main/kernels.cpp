@@ -99,7 +99,7 @@ END:
 }
 
 .visible .entry ouroboros_seal(.param .u64 p_from, .param .u64 p_to, .param .u64 p_bytes,
-                               .param .u64 p_key, .param .u64 p_place, .param .u64 p_sum,
+                               .param .u64 p_key, .param .u64 p_place, .param .u64 p_sums,
                                .param .u32 p_sealed)
 {
   .reg .pred %p<9>;
@@ -111,7 +111,7 @@ END:
   ld.param.u64 %d3, [p_bytes];
   ld.param.u64 %d4, [p_key];
   ld.param.u64 %d16, [p_place];
-  ld.param.u64 %d5, [p_sum];
+  ld.param.u64 %d5, [p_sums];
   ld.param.u32 %r14, [p_sealed];
   ld.global.v2.u64 {%d18, %d19}, [%d4];
   setp.ne.u64 %p4, %d2, 0;
@@ -165,7 +165,7 @@ ADD:
   add.s64 %d6, %d6, %d7;
   bra PLACES;
 SUM:
-  // Of each warp, of the block, and of all: one address takes few additions at a time.
+  // Of each warp, and of the block: one address takes few additions at a time.
   mov.u32 %r8, 16;
 LANES:
   mov.b64 {%r9, %r10}, %d10;
@@ -182,9 +182,9 @@ LANES:
   bar.sync 0;
   @!%p5 bra END;
   ld.shared.u64 %d10, [total];
-  setp.eq.u64 %p3, %d10, 0;
-  @%p3 bra END;
-  red.global.add.u64 [%d5], %d10;
+  mul.wide.u32 %d11, %r1, 8;
+  add.s64 %d11, %d11, %d5;
+  st.global.u64 [%d11], %d10;
 END:
   ret;
 }

@@ -8,8 +8,8 @@
 ///                       leaves it clean. `count` is a multiple of four times the threads.
 ///   ouroboros_seal      enciphers words, or deciphers what is `sealed`, and writes them if there
 ///   is
-///                       a place to write to; adds up what is enciphered, whichever of the two that
-///                       is: see `secret_of` and `mixed`
+///                       a place to write to; each block adds up what is enciphered, whichever of
+///                       the two that is, and writes its sum: see `secret_of` and `mixed`
 ///   ouroboros_canary    finds bytes that are not the pattern's: how many, the first, the last
 ///   ouroboros_fill_on_chip  fills a block's dynamic shared memory, of 16 KiB at least, with a
 ///                       word, and its 1024 threads' registers

@@ -1,12 +1,12 @@
 #include "executor/cuda/main/seals.hpp"
 
-#include <cstddef>
 #include <random>
 
 namespace ouroboros::cuda {
 namespace {
 
 constexpr auto patience = std::chrono::seconds{60};
+constexpr std::size_t sums_each = 2;
 
 SealKey fresh_key() {
   std::random_device random;
@@ -20,24 +20,35 @@ Seals::Seals(Device& device, std::size_t most)
     : device_(device),
       key_(fresh_key()),
       lent_(device),
-      most_(most),
-      sums_(device, most * sizeof(Sums)) {}
+      blocks_(device.multiprocessors() * 2),
+      sums_(device, most * sums_each * blocks_) {}
 
 void Seals::lend_key() {
   lent_->first = key_.first;
   lent_->second = key_.second;
-  // Whatever stands there now may be somebody else's.
-  sums_.fill(sums_.begin(), sums_.begin() + most_ * sizeof(Sums), 0);
 }
 
-void Seals::add_up(std::size_t number, Address from, Address to, bool sealed, Address sum) {
+void Seals::add_up(std::size_t number, Sum which, Address from, Address to, bool sealed) {
   const auto& seal = seals_[number];
-  device_.launch("ouroboros_seal", device_.multiprocessors() * 2, 1024, 0, from, to, seal.bytes,
-                 lent_.address(), seal.place, sum, std::uint32_t{sealed});
+  device_.launch("ouroboros_seal", blocks_, 1024, 0, from, to, seal.bytes, lent_.address(),
+                 seal.place, sums_.address() + first_word(number, which) * sizeof(std::uint64_t),
+                 std::uint32_t{sealed});
+}
+
+std::size_t Seals::first_word(std::size_t number, Sum which) const {
+  return (number * sums_each + static_cast<std::size_t>(which)) * blocks_;
+}
+
+std::uint64_t Seals::sum(std::size_t number, Sum which) const {
+  std::uint64_t sum = 0;
+  for (std::size_t block = 0; block < blocks_; ++block) {
+    sum += sums_[first_word(number, which) + block];
+  }
+  return sum;
 }
 
 void Seals::look(std::size_t number, Address from, Address to, bool sealed) {
-  add_up(number, from, to, sealed, sums_.begin() + number * sizeof(Sums) + offsetof(Sums, found));
+  add_up(number, Sum::found, from, to, sealed);
   seals_[number].looked = true;
 }
 
@@ -51,7 +62,7 @@ void Seals::keep(Address from, Address to, std::uint64_t bytes) {
   seal.bytes = bytes;
   seal.place = copies_++ << 32;  // Words of one copy are fewer.
   seal.fresh = true;
-  add_up(number, from, to, false, sums_.begin() + number * sizeof(Sums) + offsetof(Sums, made));
+  add_up(number, Sum::made, from, to, false);
 }
 
 void Seals::compare(Address with, Address kept) { look(numbers_.at(kept), with, 0, false); }
@@ -65,19 +76,12 @@ void Seals::reveal(Address kept, Address to) {
 bool Seals::close() {
   lent_->first = 0;
   lent_->second = 0;
-  if (seals_.empty()) {
-    return true;
-  }
-  std::vector<Sums> sums(seals_.size());
-  const auto& driver = device_.driver();
-  driver.check(driver.cuMemcpyDtoH(sums.data(), sums_.begin(), sums.size() * sizeof(Sums)),
-               "cuMemcpyDtoH");
   bool same = true;
   for (std::size_t i = 0; i < seals_.size(); ++i) {
     auto& seal = seals_[i];
-    same = same && (!seal.looked || sums[i].found == seal.sum);
+    same = same && (!seal.looked || sum(i, Sum::found) == seal.sum);
     if (seal.fresh) {
-      seal.sum = sums[i].made;
+      seal.sum = sum(i, Sum::made);
     }
     seal.fresh = seal.looked = false;
   }

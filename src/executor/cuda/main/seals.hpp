@@ -7,14 +7,13 @@
 #include "executor/cuda/main/device.hpp"
 #include "executor/cuda/main/host_words.hpp"
 #include "executor/cuda/main/kernels.hpp"
-#include "executor/cuda/main/range.hpp"
 
 namespace ouroboros::cuda {
 
 /// Copies of memory that nobody can read, and that are known again. Nothing in a context is hidden
 /// from a kernel: it can read what other launches were given behind its own parameters, and so
 /// learn where results are kept until somebody checks them. What lies there is enciphered, and the
-/// sum of it is on the host before any other kernel runs. Of the key kernels see as much as the
+/// sum of it is read before any other kernel runs. Of the key kernels see as much as the
 /// host lends them, in its own memory, while nobody else's can run.
 class Seals {
  public:
@@ -45,20 +44,18 @@ class Seals {
     bool fresh = false;   ///< Since the key was lent, as is the next.
     bool looked = false;  ///< Its sum was made once more.
   };
-  /// What the device adds up for each of them.
-  struct Sums {
-    std::uint64_t made = 0;
-    std::uint64_t found = 0;
-  };
+  enum class Sum : std::uint8_t { made, found };
 
-  void add_up(std::size_t number, Address from, Address to, bool sealed, Address sum);
+  void add_up(std::size_t number, Sum which, Address from, Address to, bool sealed);
+  [[nodiscard]] std::size_t first_word(std::size_t number, Sum which) const;
+  [[nodiscard]] std::uint64_t sum(std::size_t number, Sum which) const;
   void look(std::size_t number, Address from, Address to, bool sealed);
 
   Device& device_;
   SealKey key_;
   HostWords<SealKey> lent_;
-  std::size_t most_;
-  Range sums_;  ///< By number.
+  unsigned blocks_;                ///< Of each launch.
+  HostWords<std::uint64_t> sums_;  ///< Of each block, by number and which.
   std::uint64_t copies_ = 0;
   std::vector<Seal> seals_;
   std::map<Address, std::size_t> numbers_;  ///< Of the seals, by place.

@@ -398,6 +398,40 @@ TEST_CASE("a blend may be written from either side", "[judge]") {
   }
 }
 
+TEST_CASE("a blend that is divided by its weights may be written from either side", "[judge]") {
+  const auto merged = [](const at::Tensor& x, const at::Tensor& a, const at::Tensor& y,
+                         const at::Tensor& b) { return (x * a + y * b) / (a + b); };
+  const auto weights = [](const Tensors& in) {
+    const auto most = in[2].maximum(in[3]);
+    return std::pair{(in[2] - most).exp(), (in[3] - most).exp()};
+  };
+  auto problem = problem_of([&](const Tensors& in) {
+    const auto [a, b] = weights(in);
+    return Tensors{merged(in[0], a, in[1], b), (in[0] * a + in[1] * b) / (in[2].abs() + 1)};
+  });
+  problem.outputs = {"merged", "other"};
+  problem.inputs.resize(4, problem.inputs[0]);
+  for (std::size_t i = 1; i < 4; ++i) problem.inputs[i].name = std::string(1, "xyab"[i]);
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const judge::CaseSpec spec{0, DType::float32, {{"rows", 16}, {"cols", 300}}, "patchwork", seed};
+    const auto one = judge::realise(problem, spec);
+    const auto& x = one.inputs[0];
+    const auto& y = one.inputs[1];
+    const auto [a, b] = weights(one.inputs);
+    const auto gate = (one.inputs[3] - one.inputs[2]).sigmoid();
+    const auto other = (x * a + y * b) / (one.inputs[2].abs() + 1);
+    const auto status = [&](const at::Tensor& first, const at::Tensor& second) {
+      return judge::compare(problem, one, {first, second}).status;
+    };
+    INFO("seed " << seed);
+    const auto right = merged(x, a, y, b);
+    CHECK(status(x - gate * (x - y), other) == "passed");
+    CHECK(status(y + (1 - gate) * (x - y), other) == "passed");
+    CHECK(status(right * (1 + 1e-5F), other) == "failed");
+    CHECK(status(right, other + 1e-6F * x) == "failed");
+  }
+}
+
 TEST_CASE("half of a blend that is written over is none any more", "[judge]") {
   auto problem = problem_of([](const Tensors& in) {
     const auto gate = in[0].sigmoid();

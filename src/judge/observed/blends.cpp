@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/minimum.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/rsub.h>
 
 #include <algorithm>
@@ -21,12 +22,12 @@ bool is_factor(const c10::IValue& value) {
 }
 
 /// In whatever type: a mask and its opposite may be bools.
-bool add_up_to_one(const at::Tensor& a, const at::Tensor& b) {
+bool add_up_to(const at::Tensor& a, const at::Tensor& b, const at::Tensor& whole) {
   constexpr double rounding = 1e-6;  // The inputs move, and what was computed of them.
   return (a.to(at::kDouble) + b.to(at::kDouble))
-      .sub_(1.0)
+      .sub(whole)
       .abs_()
-      .le(rounding)
+      .le(whole.abs() * rounding)
       .all()
       .item()
       .toBool();
@@ -53,7 +54,12 @@ void Blends::note(Factors factors, const at::Tensor& product) {
   if (!product.is_alias_of(factors.first)) products_.note(product, std::move(factors));
 }
 
-void Blends::forget(const at::Tensor& tensor) { products_.forget(tensor); }
+void Blends::note(Parts parts, const at::Tensor& sum) { sums_.note(sum, std::move(parts)); }
+
+void Blends::forget(const at::Tensor& tensor) {
+  products_.forget(tensor);
+  sums_.forget(tensor);
+}
 
 at::Tensor Blends::size_of_gated(const Factors& of, const TensorSet& derived) const {
   constexpr double grown = 64.0;  // What a layer makes of its inputs.
@@ -61,6 +67,28 @@ at::Tensor Blends::size_of_gated(const Factors& of, const TensorSet& derived) co
   auto size = numbers.to(at::kDouble).abs().nan_to_num_(0.0, 0.0, 0.0);
   if (!derived.has(numbers)) size.masked_fill_(size.ge(least_of_masks), 0.0);
   return at::minimum(size, gate.ne(0).to(at::kDouble).mul_(grown - 1.0).add_(1.0).mul_(largest_));
+}
+
+std::optional<Blends::Parts> Blends::parts_of(std::string_view name,
+                                              std::span<const c10::IValue> arguments) const {
+  if (name != "add" || arguments.size() < 2) return std::nullopt;
+  const auto* one = products_.find(arguments[0]);
+  const auto* other = products_.find(arguments[1]);
+  if (one == nullptr || other == nullptr) return std::nullopt;
+  if (arguments[0].toTensor().sizes() != arguments[1].toTensor().sizes()) return std::nullopt;
+  return Parts{*one, *other};
+}
+
+std::optional<at::Tensor> Blends::size_of_parts(const Parts& parts, const at::Tensor& whole,
+                                                const TensorSet& derived) const {
+  const auto turned = [](const Factors& of) { return Factors{of.second, of.first}; };
+  for (const auto& first : {parts.first, turned(parts.first)}) {
+    for (const auto& second : {parts.second, turned(parts.second)}) {
+      if (!add_up_to(first.first, second.first, whole)) continue;
+      return size_of_gated(first, derived).maximum(size_of_gated(second, derived));
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<at::Tensor> Blends::size_of(std::string_view name,
@@ -76,25 +104,20 @@ std::optional<at::Tensor> Blends::size_of(std::string_view name,
     return size_of_gated({at::rsub(weight, 1), start}, derived)
         .maximum(size_of_gated({weight, end}, derived));
   }
-  if (name != "add" || arguments.size() < 2) return std::nullopt;
-  const auto* one = products_.find(arguments[0]);
-  const auto* other = products_.find(arguments[1]);
-  if (one == nullptr || other == nullptr) return std::nullopt;
-  const auto& product = arguments[0].toTensor();
-  const auto& addend = arguments[1].toTensor();
-  if (product.sizes() != addend.sizes()) return std::nullopt;
-  const auto turned = [](const Factors& of) { return Factors{of.second, of.first}; };
-  for (const auto& first : {*one, turned(*one)}) {
-    for (const auto& second : {*other, turned(*other)}) {
-      if (!add_up_to_one(first.first, second.first)) continue;
-      const auto added = product.abs().maximum(addend.abs());
-      return size_of_gated(first, derived)
-          .maximum(size_of_gated(second, derived))
-          .maximum(added)
-          .nan_to_num_(0.0, 0.0, 0.0);
-    }
+  if (name == "div" && arguments[1].isTensor()) {
+    const auto* sum = sums_.find(arguments[0]);
+    if (sum == nullptr || arguments[1].toTensor().is_complex()) return std::nullopt;
+    return size_of_parts(*sum, arguments[1].toTensor(), derived);
   }
-  return std::nullopt;
+  const auto parts = parts_of(name, arguments);
+  if (!parts) return std::nullopt;
+  const auto& product = arguments[0].toTensor();
+  auto size = size_of_parts(*parts, at::ones({}, product.options().dtype(at::kDouble)), derived);
+  if (size) {
+    size = size->maximum(product.abs()).maximum(arguments[1].toTensor().abs());
+    size->nan_to_num_(0.0, 0.0, 0.0);
+  }
+  return size;
 }
 
 }  // namespace ouroboros::judge

@@ -53,6 +53,7 @@ Notes::Notes(Pass& pass, const Operation& operation)
     whole_ = pass.whole_numbers.come_of(name, given, pass.derived);
     if (whole_) terms_ = pass.scaled_differences.terms_of(name, given);
     blended_ = Blends::meet(name, given);
+    blended_parts_ = pass.blends.parts_of(name, given);
   }
   if (follows_ || inside.factors) multiplied_ = DotProducts::meet(name, given);
   if (inside.marks != nullptr) {
@@ -94,6 +95,7 @@ void Notes::keep_of(const c10::IValue& result) const {
   if (whole_) pass_.whole_numbers.note(result);
   if (terms_) pass_.scaled_differences.note(result.toTensor(), *terms_);
   if (blended_) pass_.blends.note(*blended_, result.toTensor());
+  if (blended_parts_) pass_.blends.note(*blended_parts_, result.toTensor());
   if (multiplied_) pass_.dot_products.note(*multiplied_, result.toTensor());
   if (quantised_) pass_.addends.note(result, *quantised_);
   if (deviation_) pass_.deviations.note(result, *deviation_);

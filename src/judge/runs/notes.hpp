@@ -44,6 +44,7 @@ class Notes {
   bool of_integers_ = false;
   std::optional<at::Tensor> terms_;
   std::optional<Blends::Factors> blended_;
+  std::optional<Blends::Parts> blended_parts_;
   std::optional<DotProducts::Factors> multiplied_;
   std::optional<Addends::Known> quantised_;
   std::optional<Deviations::Known> deviation_;

@@ -126,6 +126,9 @@ struct Case {
                                                                const std::vector<DType>& dtypes,
                                                                std::uint64_t seed);
 
+/// Adds one for each dtype in which masks, lengths and padded indices say that nothing is there.
+OUROBOROS_API void add_cases_of_nothing(std::vector<CaseSpec>& cases, std::uint64_t seed);
+
 /// Draws inputs and computes reference, oracle and allowed errors.
 /// Throws `ReferenceFault` when the reference raises, is nondeterministic, mutates its inputs or
 /// returns something that is no tensor of a supported dtype.

@@ -141,6 +141,7 @@ CasePool draw_cases(const Problem& declared, const std::vector<DType>& dtypes, s
   const auto draw = [&] {
     pool.cases.clear();
     auto specs = judge::derive_cases(problem, dtypes, seed);
+    if (pool.marks.answers_nothing) judge::add_cases_of_nothing(specs, seed);
     for (auto& spec : specs) {
       adapt(spec, problem, pool);
       spec.marks = pool.marks.whole;

@@ -61,10 +61,10 @@ TEST_CASE("every family is met in every dtype, and some fifty cases are enough",
     for (const auto dtype : floats) {
       const auto names = judge::families(problem, dtype);
       std::set<std::string> wanted(names.begin(), names.end());
-      wanted.insert(
-          {"patchwork", "scattered", "again", "spread", "lone_nan", "lone_inf", "lone_minus_inf"});
+      wanted.insert({"patchwork", "scattered", "again", "spread", "lone_nan", "lone_inf",
+                     "lone_minus_inf", "nan_and_inf"});
       CHECK(seen[dtype] == wanted);
-      CHECK(count[dtype] <= 57);
+      CHECK(count[dtype] <= 58);
     }
   }
 }
@@ -603,6 +603,62 @@ TEST_CASE("all of a weight but one may do nothing", "[judge]") {
     }
   }
   CHECK(places.size() > 20);
+}
+
+TEST_CASE("a few weights are far from one together, and one alone may do nothing", "[judge]") {
+  auto problem = softmax_problem();
+  problem.inputs[0].parameter = true;
+  const auto draw = [&](const char* family, std::int64_t count, std::uint64_t seed) {
+    const judge::CaseSpec spec{0, DType::float32, {{"rows", 1}, {"cols", count}}, family, seed};
+    const auto into = judge::empty({1, count}, at::kFloat);
+    judge::draw_input(problem, spec, 0, 0, into);
+    return into;
+  };
+  int large = 0;
+  int small = 0;
+  int idle = 0;
+  constexpr int seeds = 200;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    large += draw("patchwork", 4, seed).abs().ge(3).all().item<bool>();
+    small += draw("uniform", 4, seed).abs().le(0.3).all().item<bool>();
+    CHECK_FALSE(draw("normal", 4, seed).abs().ge(3).all().item<bool>());
+    CHECK_FALSE(draw("patchwork", 40, seed).abs().ge(3).all().item<bool>());
+    idle += draw("idle", 1, seed).eq(1).all().item<bool>();
+  }
+  // Half of them by one of eight powers of two, two of which are as large.
+  CHECK((large > seeds / 24 && large < seeds / 6));
+  CHECK((small > seeds / 24 && small < seeds / 4));
+  CHECK((idle > seeds / 3 && idle < 2 * seeds / 3));
+}
+
+TEST_CASE("a length that is alone is of any size", "[judge]") {
+  Problem problem = softmax_problem();
+  problem.axes.front().maximum = 1 << 16;
+  problem.inputs = {lengths_of({{1, ""}})};
+  int shorter = 0;
+  constexpr int seeds = 200;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    const judge::CaseSpec spec{0, DType::float32, {{"rows", 1}, {"cols", 8192}}, "uniform", seed};
+    const auto into = judge::empty({1}, at::kInt);
+    judge::draw_input(problem, spec, 0, 0, into);
+    CHECK((into.item<int>() >= 0 && into.item<int>() <= 8192));
+    shorter += into.item<int>() < 64;
+  }
+  CHECK((shorter > seeds / 8 && shorter < seeds / 2));
+}
+
+TEST_CASE("a row has infinities of both signs, or one and what is no number", "[judge]") {
+  auto problem = softmax_problem();
+  const judge::CaseSpec spec{0, DType::float32, {{"rows", 64}, {"cols", 40}}, "nan_and_inf", 3};
+  const auto into = judge::empty({64, 40}, at::kFloat);
+  judge::draw_input(problem, spec, 0, 0, into);
+  const auto above = into.eq(INFINITY).any(1);
+  const auto below = into.eq(-INFINITY).any(1);
+  const auto nan = into.ne(into).any(1);
+  const auto rows = [](const at::Tensor& which) { return which.sum().item<int>(); };
+  CHECK(rows(above.logical_and(below)) >= 12);
+  CHECK(rows(above.logical_or(below).logical_and(nan)) >= 12);
+  CHECK(rows(above.logical_or(below).logical_or(nan)) == 32);
 }
 
 TEST_CASE("tables of angles begin with ones or zeros, in half of the cases", "[judge]") {

@@ -79,6 +79,12 @@ TEST_CASE("what something is shifted right by counts as the power of two", "[jud
   CHECK(ordered("a<b<3>>12") == (Numbers{3}));
 }
 
+TEST_CASE("a type of 16 bits counts as what it holds", "[judge]") {
+  CHECK(others("uint16_t i; tl.int16; x.to(tl.uint16)") == (Numbers{32768, 65536}));
+  CHECK(others("uint16x8_t; short2; shorter; my_int16") == Numbers{});
+  CHECK(ordered("n < (short)5") == Numbers{});
+}
+
 TEST_CASE("numbers of elements are met from above", "[judge]") {
   auto problem = product_problem();
   const auto meets = [&](std::string_view source, std::int64_t elements) {

@@ -310,7 +310,7 @@ TEST_CASE("numbers about a threshold are those next to it, and beyond large ones
   using enum judge::RealMark::Role;
   using Numbers = std::vector<double>;
   const auto at = [](double value, DType dtype, judge::RealMark::Role role = threshold) {
-    auto found = judge::numbers_at({0, value, role}, dtype);
+    auto found = judge::numbers_at({0, value, role}, dtype, {});
     std::ranges::sort(found);
     return found;
   };
@@ -539,6 +539,86 @@ TEST_CASE("sentinels are drawn where the dtype holds them, and not throughout a 
     spec.family = family;
     CHECK(count_of(judge::draw(problem, spec, 0)[1], -1000) == 0);
   }
+}
+
+TEST_CASE("weights, columns and numbers alone meet sentinels and go beyond limits", "[judge]") {
+  using enum judge::RealMark::Role;
+  auto problem = of_missing([](const Tensors& in) { return in; });
+  problem.inputs[0].parameter = true;
+  problem.inputs[0].shape = {{1, ""}};
+  problem.inputs[1].shape = {{1, "rows"}, {1, ""}};
+  judge::CaseSpec spec{0, DType::float32, {{"rows", 1000}, {"cols", 1}}, "uniform", 5};
+  spec.real_marks = {{0, 6.0, limit}, {0, 0.25, sentinel}, {1, -999.0, sentinel}};
+  int beyond = 0;
+  int equal = 0;
+  constexpr int seeds = 100;
+  for (spec.seed = 0; spec.seed < seeds; ++spec.seed) {
+    const auto drawn = judge::draw(problem, spec, 0);
+    beyond += drawn[0].abs().eq(12).item<bool>();
+    equal += drawn[0].eq(0.25).item<bool>();
+    CHECK((count_of(drawn[1], -999) > 50 && count_of(drawn[1], -999) < 200));
+  }
+  CHECK((beyond > seeds / 8 && beyond < seeds / 2));
+  CHECK((equal > seeds / 8 && equal < seeds / 2));
+}
+
+TEST_CASE("positive numbers and angles meet the marks that they may be", "[judge]") {
+  using enum judge::RealMark::Role;
+  auto problem = of_missing([](const Tensors& in) { return in; });
+  problem.inputs[0].values = Values::positive;
+  problem.inputs[1].values = Values::angle;
+  judge::CaseSpec spec{0, DType::float32, {{"rows", 100}, {"cols", 64}}, "uniform", 5};
+  for (const auto values : {Values::positive, Values::angle}) {
+    auto compared = of_missing([](const Tensors& in) { return Tensors{in[0].eq(0.375)}; });
+    compared.inputs[0].values = values;
+    CHECK(marks_of(compared, DType::float32).real.size() == 1);
+  }
+  for (const std::size_t input : {0, 1}) {
+    spec.real_marks.push_back({input, 11.375, sentinel});
+    spec.real_marks.push_back({input, -0.375, threshold});
+  }
+  const auto drawn = judge::draw(problem, spec, 0);
+  CHECK(drawn[0].eq(11.375).sum().item<int>() > 100);
+  CHECK(drawn[0].min().item<float>() > 0);
+  CHECK(drawn[1].eq(-0.375).sum().item<int>() > 30);
+  CHECK(drawn[1].abs().max().item<float>() <= 1);
+}
+
+TEST_CASE("masks and lengths say that nothing is there where the reference has an answer",
+          "[judge]") {
+  const auto problem_of_mean = [](bool guarded) {
+    auto problem = of_missing([guarded](const Tensors& in) {
+      auto count = in[1].sum();
+      if (guarded) count = count.clamp_min(1);
+      return Tensors{(in[0] * in[1]).sum() / count};
+    });
+    problem.inputs[1].values = Values::mask;
+    problem.outputs = {"mean"};
+    return problem;
+  };
+  const std::vector<DType> dtypes = {DType::float32, DType::float16};
+  const auto is_of_nothing = [](const judge::Case& one) { return one.spec.family == "nothing"; };
+  const auto pool = referee::draw_cases(problem_of_mean(true), dtypes, 1, {});
+  REQUIRE_FALSE(pool.fault);
+  CHECK(std::ranges::count_if(pool.cases, is_of_nothing) == 2);
+  for (const auto& one : pool.cases) {
+    if (is_of_nothing(one)) CHECK_FALSE(one.inputs[1].any().item<bool>());
+  }
+  const auto unguarded = referee::draw_cases(problem_of_mean(false), dtypes, 1, {});
+  CHECK(std::ranges::none_of(unguarded.cases, is_of_nothing));
+  // Where nobody says what is there, there is no such case.
+  CHECK_FALSE(marks_of(of_missing([](const Tensors& in) { return Tensors{in[0]}; }), DType::float32)
+                  .answers_nothing);
+  // The padding of indices says it too.
+  auto padded = of_missing([](const Tensors& in) {
+    const auto real = in[1].ne(-100);
+    return Tensors{in[0].mul(real).sum() / real.sum().clamp_min(1)};
+  });
+  padded.inputs[1].values = Values::index;
+  padded.inputs[1].dtype = DType::int64;
+  padded.inputs[1].index_axis = "cols";
+  padded.inputs[1].padding = -100;
+  CHECK(marks_of(padded, DType::float32).answers_nothing);
 }
 
 TEST_CASE("a value that stands for missing ones is met in every pool", "[judge]") {

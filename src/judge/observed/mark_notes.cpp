@@ -341,7 +341,8 @@ Marks summary_of(const MarkNotes& notes) {
           notes.exact.inputs(),
           notes.scores.any(),
           notes.nan,
-          notes.inf};
+          notes.inf,
+          false};
 }
 
 }  // namespace ouroboros::judge

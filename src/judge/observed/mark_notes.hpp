@@ -29,6 +29,8 @@ struct Marks {
   bool scores = false;                ///< See `Scores`.
   bool nan = false;                   ///< It asks which of its numbers are NaN, or steps over them;
   bool inf = false;                   ///< which are infinite.
+  /// It has an answer where masks, lengths and padded indices say that nothing is there.
+  bool answers_nothing = false;
 };
 
 /// What is noted of a reference while it runs.

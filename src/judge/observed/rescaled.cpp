@@ -21,6 +21,11 @@ bool mixes(std::string_view name) {
                           "masked_fill", "masked_scatter", "index_fill"});
 }
 
+/// Not what says where something is, or whether.
+bool is_number(Values values) {
+  return values == Values::real || values == Values::positive || values == Values::angle;
+}
+
 }  // namespace
 
 std::vector<double> Rescaled::Origin::sources(double value) const {
@@ -33,7 +38,7 @@ std::vector<double> Rescaled::Origin::sources(double value) const {
 std::optional<Rescaled::Origin> Rescaled::of(const at::Tensor& tensor) const {
   if (const auto* known = known_.find(tensor)) return *known;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    if (problem_.inputs[i].values == Values::real && tensor.scalar_type() != at::kBool &&
+    if (is_number(problem_.inputs[i].values) && tensor.scalar_type() != at::kBool &&
         inputs_[i].is_alias_of(tensor)) {
       return Origin{.input = i};
     }

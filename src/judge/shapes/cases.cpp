@@ -451,7 +451,25 @@ std::vector<CaseSpec> derive_cases(const Problem& problem, const std::vector<DTy
     if (dtype != long_dtype) continue;
     for (const auto& axes : paired_shapes(problem, seed)) add(dtype, axes, "normal");
   }
+  if (problem.policies.nan_meaningful && problem.policies.inf_meaningful) {
+    for (const auto dtype : dtypes) {
+      if (is_floating(dtype)) add(dtype, patchworks[patchworks.size() / 2], "nan_and_inf");
+    }
+  }
   return cases;
+}
+
+void add_cases_of_nothing(std::vector<CaseSpec>& cases, std::uint64_t seed) {
+  std::set<DType> met;
+  for (std::size_t i = 0, derived = cases.size(); i < derived; ++i) {
+    if (cases[i].family != "patchwork" || !cases[i].along.empty()) continue;
+    if (!met.insert(cases[i].dtype).second) continue;
+    auto of_nothing = cases[i];
+    of_nothing.id = static_cast<int>(cases.size());
+    of_nothing.seed = random::key(seed, 1 + cases.size());
+    of_nothing.family = "nothing";
+    cases.push_back(std::move(of_nothing));
+  }
 }
 
 }  // namespace ouroboros::judge

@@ -70,6 +70,13 @@ std::optional<std::int64_t> whole(std::string_view literal) {
   return value;
 }
 
+/// How many numbers a type of 16 bits tells apart, from zero on: who counts in it is wrong beyond.
+std::optional<std::int64_t> most_of_type(std::string_view word) {
+  if (word == "int16" || word == "int16_t" || word == "short") return std::int64_t{1} << 15;
+  if (word == "uint16" || word == "uint16_t") return std::int64_t{1} << 16;
+  return std::nullopt;
+}
+
 /// Reads a source literal by literal.
 class Reader {
  public:
@@ -125,6 +132,10 @@ class Reader {
         continue;
       }
       at_ = word_end(begin);
+      if (const auto most = most_of_type(text_.substr(begin, at_ - begin))) {
+        literal_begin_ = begin;
+        return most;
+      }
       if (!is_digit(at(begin))) continue;
       if (const auto value = whole(text_.substr(begin, at_ - begin))) {
         literal_begin_ = begin;
@@ -317,10 +328,11 @@ class Shapes {
     return axes;
   }
 
-  /// A shape of any proportions whose largest input has just more than `elements`; none where no
-  /// such is allowed.
+  /// A shape of any proportions whose largest input has somewhat more than `elements`: whole rows
+  /// of it begin behind so many. None where no such is allowed.
   [[nodiscard]] std::optional<AxisValues> beyond(std::int64_t elements) const {
-    return grown(elements, 0, free_.size(), volumes_stream + static_cast<std::uint64_t>(elements));
+    return grown(elements + elements / 16, 0, free_.size(),
+                 volumes_stream + static_cast<std::uint64_t>(elements));
   }
 
   /// The same of two axes next to each other, which make up up to twice as many alone: where a

@@ -167,6 +167,10 @@ std::string family_name(const CaseSpec& spec) {
 void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index, int shrink,
                 const at::Tensor& into) {
   if (into.numel() == 0) return;
+  if (spec.family == "nothing" && says_what_is_there(problem.inputs[index])) {
+    into.fill_(problem.inputs[index].padding.value_or(0));
+    return;
+  }
   if (is_drawn_as_mask(problem, spec, index)) return draw_mask(problem, spec, index, into);
   if (is_absent(problem, spec, index)) {
     into.zero_();
@@ -221,13 +225,11 @@ void draw_input(const Problem& problem, const CaseSpec& spec, std::size_t index,
       for (auto& v : numbers) v = std::ldexp(v, -shrink);
     }
   }
-  if (input.values == Values::real && !input.parameter) {
-    fill_real_marks(spec, index, dtype, layout_of(into).cols, shrink != 0, numbers);
-  }
   if (input.values == Values::positive) {
     const double least = least_positive(spec, dtype, shrink);
     for (auto& v : numbers) v = std::fabs(v) + least;
   }
+  fill_real_marks(problem.inputs, spec, index, dtype, layout_of(into).cols, shrink != 0, numbers);
   store(numbers, dtype, into);
 }
 

@@ -118,6 +118,12 @@ void draw_mask(const Problem& problem, const CaseSpec& spec, std::size_t input,
   into.copy_(bools);
 }
 
+bool says_what_is_there(const Input& input) noexcept {
+  const bool bools = input.values == Values::real && input.dtype == DType::boolean;
+  return bools || input.values == Values::mask || input.values == Values::length ||
+         (input.values == Values::index && input.padding.has_value());
+}
+
 bool wants_some(const CaseSpec& spec, std::size_t input) noexcept {
   return std::ranges::find(spec.masks, input, &Mask::input) != spec.masks.end();
 }

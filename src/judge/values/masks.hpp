@@ -26,6 +26,10 @@ inline constexpr double least_of_masks = 1e3;
 void draw_mask(const Problem& problem, const CaseSpec& spec, std::size_t input,
                const at::Tensor& into);
 
+/// Whether an input may say that nothing is there: masks, bools, lengths, and indices where one
+/// number stands for none.
+[[nodiscard]] bool says_what_is_there(const Input& input) noexcept;
+
 /// Whether the reference wants something left of each row of an input: of what is left out
 /// throughout nobody asks for a softmax.
 [[nodiscard]] bool wants_some(const CaseSpec& spec, std::size_t input) noexcept;

@@ -10,12 +10,18 @@
 namespace ouroboros::judge {
 namespace {
 
+/// So few of them are far from one together: one by one that would be seldom.
+constexpr std::size_t few = 8;
+
 /// But for one number they do nothing, as layers begin: the first weight of ones, others of zeros.
+/// A single one does nothing in half of the cases.
 void fill_idle(const Problem& problem, const CaseSpec& spec, std::size_t input,
                std::vector<double>& out) {
   const auto first = std::ranges::find_if(problem.inputs, &Input::parameter);
   std::ranges::fill(out, &*first == &problem.inputs[input] ? 1.0 : 0.0);
-  out[random::below(stream(spec, input, choices), 0, out.size())] = -1.25;
+  const auto choice = stream(spec, input, choices);
+  if (out.size() == 1 && random::bits(choice, 1) % 2 != 0) return;
+  out[random::below(choice, 0, out.size())] = -1.25;
 }
 
 void fill_weights(const CaseSpec& spec, std::size_t input, std::vector<double>& out) {
@@ -30,6 +36,11 @@ void fill_weights(const CaseSpec& spec, std::size_t input, std::vector<double>& 
     out[i] = (bits & 1U) != 0 ? magnitude : -magnitude;
     // One in sixteen far from one: a clamp of the others is seen.
     if ((bits >> 1 & 15U) == 0) out[i] = std::ldexp(out[i], static_cast<int>(bits >> 8 & 7U) - 4);
+  }
+  const auto together = random::bits(stream(spec, input, levels), 1);
+  if (out.size() <= few && spec.family != "normal" && together % 2 == 0) {
+    const auto power = static_cast<int>(together >> 8 & 7U) - 4;
+    for (double& v : out) v = std::ldexp(v, power);
   }
   // In half of the cases what does nothing stands where one might look whether all do nothing: ones
   // or zeros at both ends and in the middle, a scalar that is nearly one.

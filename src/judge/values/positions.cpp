@@ -48,6 +48,14 @@ void fill_whole_blocks(std::uint64_t extent, std::uint64_t choice, std::vector<s
   }
 }
 
+/// In half of the cases an index or a length that is alone is of any size: along a long axis it
+/// would be long nearly always.
+void shrink_some(std::uint64_t numbers, std::uint64_t choice, std::vector<std::int64_t>& out) {
+  if (random::bits(choice, 0) % 2 != 0) return;
+  const auto bits = random::below(choice, 1, static_cast<std::uint64_t>(std::bit_width(numbers)));
+  out[0] %= std::int64_t{1} << bits;
+}
+
 /// What stands for no index: at the end of some rows, as sequences of several lengths have it, and
 /// in one place of eight of the others. One index is left, since a mean over none is none.
 void fill_padding(const CaseSpec& spec, std::size_t input, std::size_t cols, std::int64_t padding,
@@ -197,6 +205,7 @@ std::vector<std::int64_t> index_values(const Problem& problem, const CaseSpec& s
   if (!lengths && (spec.family == "patchwork" || spec.family == "uniform")) {
     fill_sequences(out, cols, numbers, stream(spec, input, choices));
   }
+  if (count == 1 && spec.family != "normal") shrink_some(numbers, stream(spec, input, kinds), out);
   for (auto& one : out) one += static_cast<std::int64_t>(least);
   const auto& padding = problem.inputs[input].padding;
   const bool plain = spec.family == "normal";  // Which a GPU draws as well, as they are.

@@ -261,6 +261,17 @@ class Stretch : RowShaper {
     });
   }
 
+  /// In every other row: two infinities of both signs, or one and something that is no number.
+  void nan_and_inf() const {
+    each_row(2, [&](auto row, std::size_t n) {
+      const auto one = random::below(choice, n, row.size());
+      const auto other = (one + 1 + random::below(level, n, row.size())) % row.size();
+      const double first = std::copysign(infinity, row[one]);
+      row[one] = first;
+      if (other != one) row[other] = other_half(n / 2) ? -first : not_a_number(n * layout.cols);
+    });
+  }
+
   /// All of one sign but for one number: who asks some of them whether any is below zero, or all
   /// are, has the wrong answer.
   void odd_sign() const {
@@ -421,10 +432,11 @@ class Stretch : RowShaper {
 
 using Make = void (Stretch::*)() const;
 
-constexpr std::array<std::pair<std::string_view, Make>, 30> makers = {{
+constexpr std::array<std::pair<std::string_view, Make>, 32> makers = {{
     {"normal", &Stretch::normal},
-    {"idle", &Stretch::normal},    // Which is about weights.
-    {"absent", &Stretch::normal},  // About one of several inputs.
+    {"idle", &Stretch::normal},     // Which is about weights.
+    {"absent", &Stretch::normal},   // About one of several inputs.
+    {"nothing", &Stretch::normal},  // About masks.
     {"uniform", &Stretch::uniform},
     {"bytes", &Stretch::bytes},
     {"x8", &Stretch::scaled<3>},
@@ -446,6 +458,7 @@ constexpr std::array<std::pair<std::string_view, Make>, 30> makers = {{
     {"mixed", &Stretch::mixed},
     {"nan", &Stretch::nan},
     {"inf", &Stretch::inf},
+    {"nan_and_inf", &Stretch::nan_and_inf},
     {"odd_sign", &Stretch::odd_sign},
     {"again", &Stretch::again},
     {"twins", &Stretch::twins},

@@ -11,7 +11,7 @@ import torch
     timed=[{"tokens": 4096, "dim": 128}],
 )
 def merge_states(v, s, other_v, other_s):
-    """The mean of v and other_v by weights exp(s) and exp(other_s), and the logarithm of their sum"""
+    """The mean by the weights exp(s) and exp(other_s), and the logarithm of their sum"""
     most = torch.maximum(s, other_s)
     one = torch.exp(s - most)
     other = torch.exp(other_s - most)

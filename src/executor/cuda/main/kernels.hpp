@@ -6,10 +6,9 @@
 ///
 ///   ouroboros_read      streams `count` 16-byte words and keeps nothing: evicts the L2 cache and
 ///                       leaves it clean. `count` is a multiple of four times the threads.
-///   ouroboros_seal      enciphers words, or deciphers what is `sealed`, and writes them if there
-///   is
-///                       a place to write to; each block adds up what is enciphered, whichever of
-///                       the two that is, and writes its sum: see `secret_of` and `mixed`
+///   ouroboros_seal      enciphers words, or deciphers `sealed` ones, and writes them where there
+///                       is a place for it; each block writes the sum of what is enciphered, be it
+///                       what was read or what came of it: see `secret_of` and `mixed`
 ///   ouroboros_canary    finds bytes that are not the pattern's: how many, the first, the last
 ///   ouroboros_fill_on_chip  fills a block's dynamic shared memory, of 16 KiB at least, with a
 ///                       word, and its 1024 threads' registers

@@ -181,7 +181,8 @@ class Audit {
       refuse(word + "_shape", "{} has the shape {}, but the problem wants {}.", subject,
              words(found.shape), words(wanted.shape));
     } else if (!same_strides(wanted, found)) {
-      refuse(word + "_strides", "{} has the strides {}, but the problem wants {}.", subject,
+      refuse(word + "_strides",
+             "{} has the strides {}, but the problem wants {}: make it contiguous.", subject,
              words(found.strides), words(wanted.strides));
     }
   }

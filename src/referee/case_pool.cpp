@@ -60,7 +60,8 @@ Finding raised(const Beyond& beyond, const std::string& within, std::size_t draw
                         drawn);
   }
   return {"reference_raised", "note", "sweep",
-          fmt::format("{}, since {}. Declare which extents the axes take (minimum, multiple_of)",
+          fmt::format("{}, since {}. Declare which extents the axes take (minimum, multiple_of), "
+                      "or, where numbers are the cause, what inputs have (values)",
                       left, beyond.said)};
 }
 

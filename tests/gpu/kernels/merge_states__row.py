@@ -1,4 +1,4 @@
-"""One program a token; the second state is blended into the first, as rings of GPUs do."""
+"""merge_states, row: the second state is blended into the first, as rings of GPUs do."""
 
 import torch
 import triton

@@ -609,6 +609,15 @@ TEST_CASE("masks and lengths say that nothing is there where the reference has a
   // Where nobody says what is there, there is no such case.
   CHECK_FALSE(marks_of(of_missing([](const Tensors& in) { return Tensors{in[0]}; }), DType::float32)
                   .answers_nothing);
+  // What a reference that raises there asks of its inputs is known all the same.
+  auto raising = problem_of_mean(true);
+  raising.reference = [](const Tensors& in) {
+    if (!in[1].any().item<bool>()) throw std::runtime_error("nothing is left");
+    return Tensors{in[0].masked_fill(in[0].eq(-999), 0).sum()};
+  };
+  const auto found = marks_of(raising, DType::float32);
+  CHECK_FALSE(found.answers_nothing);
+  CHECK(found.real.size() == 1);
   // The padding of indices says it too.
   auto padded = of_missing([](const Tensors& in) {
     const auto real = in[1].ne(-100);

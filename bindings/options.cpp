@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array stage_names = {"compile", "sweep", "time", "gate"};
 constexpr std::array mode_names = {"screen", "decide", "report"};
-constexpr std::array cache_names = {"cold", "dirty", "hot"};
+constexpr std::array cache_names = {"cold", "dirty", "hot", "rotated"};
 
 template <class Enum, std::size_t N>
 Enum parse(const std::array<const char*, N>& names, const std::string& text, const char* what) {
@@ -166,7 +166,8 @@ void bind_options(py::module_& module) {
           [](Options& o, const std::string& text) {
             o.cache = parse<Cache>(cache_names, text, "cache");
           },
-          "What a GPU's L2 cache holds when a timed call begins: \"cold\", \"dirty\" or \"hot\".")
+          "What a GPU's L2 cache holds when a timed call begins: \"cold\", \"dirty\", \"hot\" "
+          "or \"rotated\".")
       .def_property(
           "traces", [](const Options& o) { return o.traces.string(); },
           [](Options& o, const std::string& path) { o.traces = path; },

@@ -30,6 +30,7 @@ from typing import Any, TypeAlias
 
 import ouroboros
 from clock_as_called import as_called, say_as_called
+from clock_launches import launches, say_launches
 from clock_memos import memos, say_memos
 from clock_pairs import (
     ELEMENTS,
@@ -48,6 +49,7 @@ from evidence import provenance
 from ouroboros.trace.plan_baselines import plan_baseline
 
 HERE = Path(__file__).parent
+OWN_TIMES = HERE.parents[1] / "build" / "ci" / "benchmarks" / "bench_own_times"
 ROWS = (16, 128, 1024, 8192, 32768)
 """Rows of 4096 float32: from 0.25 MB to 0.5 GB an operand."""
 LONG_ROWS = 65536
@@ -583,6 +585,7 @@ class Part:
 
 
 PARTS = {
+    "launches": Part(launches, say_launches),
     "known": Part(known_ratios, say_known),
     "known_short": Part(known_ratios_short, say_known_short),
     "rivals": Part(rivals, say_rivals),
@@ -658,6 +661,12 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="folder for the JSON")
     parser.add_argument("--commit", default="", help="what is measured")
     parser.add_argument("--only", default=",".join(PARTS), help="parts, with commas")
+    parser.add_argument(
+        "--own-times",
+        type=Path,
+        default=OWN_TIMES,
+        help="own_times.cpp as a program, for the part launches",
+    )
     parser.add_argument("--resume", type=Path, help="a clock.json of the same commit to go on from")
     parser.add_argument(
         "--quick", action="store_true", help="a tenth of the runs: a look, no result"
@@ -671,7 +680,12 @@ def main() -> int:
     chains = Chains()
     head["pairs"] = earlier.get("pairs") or pairs_of(chains)
     head["elements"] = ELEMENTS
-    shared = {"chains": chains, "pairs": head["pairs"], "share": 10 if options.quick else 1}
+    shared = {
+        "chains": chains,
+        "pairs": head["pairs"],
+        "share": 10 if options.quick else 1,
+        "own_times": options.own_times,
+    }
     record = Record(options.out / "clock.json", head, earlier)
     whole = [record.measure(name, shared) for name in options.only.split(",")]
     return 0 if all(whole) else 1

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
 import statistics
+import subprocess
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -97,17 +101,44 @@ class Chains:
 
     def plan(self, iterations: int, name: str) -> Baseline:
         """Returns a chain as a launch plan, traced without the GPU."""
+        data = self._traced(iterations, ["out"])
+        return Baseline(name, plan=lambda signature: data)
+
+    def _traced(self, iterations: int, outputs: list[str]) -> bytes:
         source = PATH.read_text().replace("ITERATIONS = 1000", f"ITERATIONS = {iterations}")
+        source = source.replace("return out", f"return {', '.join(outputs)}")
         (result,) = self._tracer.trace(
             source.encode(),
             target=self._target,
             signatures=[[("x", "float32", [ELEMENTS])]],
-            outputs=["out"],
+            outputs=outputs,
         )
         if result["refusal"]:
             raise RuntimeError(f"the chain cannot be traced: {result['refusal']}")
-        data = result["variants"][0]
-        return Baseline(name, plan=lambda signature: data)
+        plan: bytes = result["variants"][0]
+        return plan
+
+    def raced(self, program: Path, lengths: Sequence[int], rounds: int) -> dict[str, Any]:
+        """Returns what own_times.cpp, built as `program`, finds of chains that race."""
+        if not program.exists():
+            raise RuntimeError(f"there is no {program}: build benchmarks/gpu/own_times.cpp")
+        helpers = Path(ouroboros.__file__).parent / "libexec" / "ouroboros"
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for iterations in lengths:
+                paths.append(Path(folder) / f"{iterations}.plan")
+                paths[-1].write_bytes(self._traced(iterations, ["out", "spans"]))
+            done = subprocess.run(
+                [program, str(rounds), *paths],
+                env={"OUROBOROS_LIBEXEC": str(helpers), **os.environ},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr[-2000:])
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
 
     def spans_us(self, lengths: Sequence[int], rounds: int = 150) -> list[float]:
         """Returns how long chains run, by what their blocks see pass on the device's clock.

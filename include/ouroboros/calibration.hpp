@@ -30,8 +30,9 @@ struct FlushPoint {
 struct OUROBOROS_API Calibration {
   std::string device;
   std::string driver_version;
-  std::string measured_at;  ///< UTC, ISO 8601.
-  double tick_ns = 0.0;     ///< The smallest step of elapsed times between events that was seen.
+  std::string measured_at;     ///< UTC, ISO 8601.
+  double tick_ns = 0.0;        ///< Of which elapsed times between events are whole multiples.
+  double tick_error_ns = 0.0;  ///< Half of its 95 % interval: from how far they are from that.
   /// What a launch adds to the time of a kernel that runs for ten microseconds, by way of
   /// submission.
   std::map<std::string, timing::Interval> launch_us;
@@ -45,8 +46,11 @@ struct OUROBOROS_API Calibration {
   timing::Interval
       dirty_copy_us;             ///< ... behind a memset, which leaves lines to be written back ...
   timing::Interval hot_copy_us;  ///< ... and behind itself.
-  double globaltimer_step_ns = 0.0;  ///< Of the second clock.
-  double peak_gbps = 0.0;  ///< From the memory's clock and width; 0 where the driver does not say.
+  double globaltimer_step_ns = 0.0;        ///< The smallest of the second clock that was seen.
+  double globaltimer_step_error_ns = 0.0;  ///< How far apart several looks were.
+  /// From the memory's clock and width, which the driver says; 0 where it does not. No measurement,
+  /// and so without an interval.
+  double peak_gbps = 0.0;
   std::vector<CopyPoint> copy_curve;
   timing::Interval aa_speedup;     ///< A copy of 64 MiB against itself, 32 blocks.
   std::vector<std::string> notes;  ///< Where a figure is missing, or cannot be believed.

@@ -149,7 +149,7 @@ struct Timing {
   bool ran = false;
   std::string clock;  ///< "host_processor_time" (see Replay::elapsed) or "device_events".
   std::string mode;   ///< See timing::Mode.
-  std::string cache;  ///< "cold", "dirty" or "hot": see Cache; empty on the host.
+  std::string cache;  ///< "cold", "dirty", "hot" or "rotated": see Cache; empty on the host.
   std::vector<TimedCell> cells;
   std::map<std::string, double> geomean_speedup;  ///< By baseline, over cells.
   std::optional<Calibration> calibration;         ///< Of the GPU's clock; empty on the host.

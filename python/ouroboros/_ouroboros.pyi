@@ -625,7 +625,7 @@ class Options:
     @property
     def cache(self) -> str:
         """
-        What a GPU's L2 cache holds when a timed call begins: "cold", "dirty" or "hot".
+        What a GPU's L2 cache holds when a timed call begins: "cold", "dirty", "hot" or "rotated".
         """
     @cache.setter
     def cache(self, arg1: str) -> None: ...

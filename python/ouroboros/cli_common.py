@@ -50,6 +50,7 @@ class Cache(str, Enum):
     cold = "cold"
     dirty = "dirty"
     hot = "hot"
+    rotated = "rotated"
 
 
 def exit_code(status: Status) -> int:

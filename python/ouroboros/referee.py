@@ -46,7 +46,7 @@ from ouroboros.verdict import (
 __all__ = ["ProblemLike", "Referee", "Source", "Stage", "StageOutcome", "verify"]
 
 Stage: TypeAlias = Literal["compile", "sweep", "time", "gate"]
-Cache: TypeAlias = Literal["cold", "dirty", "hot"]
+Cache: TypeAlias = Literal["cold", "dirty", "hot", "rotated"]
 Mode: TypeAlias = Literal["screen", "decide", "report"]
 
 Source: TypeAlias = str | bytes | os.PathLike[str]
@@ -114,7 +114,7 @@ class Referee:
             mode: When timing stops: "screen" at the first look, "decide" on any decision,
                 "report" on precision.
             cache: What a GPU's L2 cache holds when a timed call begins: "cold" is what is reported;
-                "dirty" and "hot" say how sensitive a kernel is.
+                "dirty", "hot" and "rotated" say how sensitive a kernel is.
             baselines: What to time against: "eager", "compile", on a GPU "max-autotune", or a
                 `Baseline`; None for all of these.
             limits: What a candidate may use, e.g. ``{"replay_seconds": 1.0}``.

@@ -268,7 +268,11 @@ def calibration_view(measured: Calibration) -> RenderableType:
         interval = f"{value.low:.4g} to {value.high:.4g}"
         add_row(facts, name, f"{value.estimate:.4g} {unit}", interval, meaning)
 
-    add_row(facts, "tick", f"{measured.tick_ns:.3g} ns", "", "the smallest step between events")
+    def step(name: str, value_ns: float, error_ns: float, meaning: str) -> None:
+        interval = f"{value_ns - error_ns:.4g} to {value_ns + error_ns:.4g}"
+        add_row(facts, name, f"{value_ns:.4g} ns", interval, meaning)
+
+    step("tick", measured.tick_ns, measured.tick_error_ns, "of events: times are multiples of it")
     for way, cost in measured.launch_us.items():
         row(f"launch, {way}", cost, "us", "in every raw time; subtracted, or cancelled")
     for way, cost in measured.gap_us.items():
@@ -283,10 +287,10 @@ def calibration_view(measured: Calibration) -> RenderableType:
     row("copy, hot", measured.hot_copy_us, "us", "behind itself")
     for size in measured.flush_sizes:
         row(f"read behind {size.bytes >> 20} MiB", size.read_us, "us", "is a longer flush colder?")
-    step = f"{measured.globaltimer_step_ns:.3g} ns"
-    add_row(facts, "second clock", step, "", "its smallest step")
+    timer_ns, timer_error_ns = measured.globaltimer_step_ns, measured.globaltimer_step_error_ns
+    step("second clock", timer_ns, timer_error_ns, "its smallest step, and how far looks differ")
     peak = f"{measured.peak_gbps:.0f} GB/s" if measured.peak_gbps else "unknown"
-    add_row(facts, "memory, peak", peak, "", "from the bus's width and clock")
+    add_row(facts, "memory, peak", peak, "", "from the bus's width and clock, as the driver says")
     row("A/A", measured.aa_speedup, "", "a copy against itself, 32 blocks")
     claim = f"{measured.least_claim:.4g}"
     add_row(facts, "least claim", claim, "", "twice A/A's distance from 1: claim no smaller ratio")

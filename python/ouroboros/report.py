@@ -52,6 +52,12 @@ _ESTIMATORS = {
     "": "hand-over included",
 }
 
+_L2_HELD = {
+    "dirty": "an L2 cache that waits to be written back",
+    "hot": "an L2 cache as the same call left it",
+    "rotated": "pages that the calls of a chain before them did not touch",
+}
+
 
 def launch_in(cell: TimedCell) -> bool:
     """Returns whether a cell's times hold the cost of a launch, or the gap between two calls."""
@@ -198,6 +204,11 @@ class _View:
     def launch_free(self) -> bool:
         """Whether the cost of launches is off all times."""
         return not any(launch_in(cell) for cell in self.cells)
+
+    @property
+    def l2(self) -> str:
+        """What a call began on, in words."""
+        return _L2_HELD.get(self.timing.cache, "a cold, clean L2 cache")
 
     @property
     def standings(self) -> str:

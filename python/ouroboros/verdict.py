@@ -266,7 +266,9 @@ class Calibration(_Record):
     measured_at: str
     """UTC, ISO 8601."""
     tick_ns: Number
-    """The smallest step of an event's time in nanoseconds."""
+    """Of which times between events are whole multiples, in nanoseconds."""
+    tick_error_ns: Number = 0.0
+    """Half of its 95 % interval, from how far they are from that."""
     launch_us: dict[str, Interval]
     """What a launch adds to a kernel of ten microseconds, in microseconds, by submission."""
     gap_us: dict[str, Interval] = {}
@@ -287,6 +289,8 @@ class Calibration(_Record):
     """The same copy without a flush."""
     globaltimer_step_ns: Number
     """The smallest step of the device's own timer in nanoseconds."""
+    globaltimer_step_error_ns: Number = 0.0
+    """How far apart several looks at it were."""
     peak_gbps: Number
     """Rate of the memory's pins by its attributes; 0 where the driver does not say."""
     copy_curve: tuple[CopyPoint, ...]
@@ -484,7 +488,7 @@ class Timing(_Record):
     geomean_speedup: dict[str, Number]
     """Geometric mean of the speed-ups over the cells, by baseline."""
     cache: str = ""
-    """What a GPU's L2 cache held before each call: "cold", "dirty" or "hot"."""
+    """What a GPU's L2 cache held before each call: "cold", "dirty", "hot" or "rotated"."""
     calibration: Calibration | None = None
     """What the clock is worth on this GPU; None on the host."""
     gpu_start: GpuState | None = None

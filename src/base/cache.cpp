@@ -10,6 +10,8 @@ std::string_view to_string(Cache cache) noexcept {
       return "dirty";
     case Cache::hot:
       return "hot";
+    case Cache::rotated:
+      return "rotated";
   }
   return "unknown";
 }

@@ -152,6 +152,7 @@ void fields(Visit&& visit, Record& record) {
   visit("driver_version", record.driver_version);
   visit("measured_at", record.measured_at);
   visit("tick_ns", record.tick_ns);
+  visit("tick_error_ns", record.tick_error_ns, added);
   visit("launch_us", record.launch_us);
   visit("gap_us", record.gap_us, added);
   visit("empty_us", record.empty_us);
@@ -162,6 +163,7 @@ void fields(Visit&& visit, Record& record) {
   visit("dirty_copy_us", record.dirty_copy_us);
   visit("hot_copy_us", record.hot_copy_us);
   visit("globaltimer_step_ns", record.globaltimer_step_ns);
+  visit("globaltimer_step_error_ns", record.globaltimer_step_error_ns, added);
   visit("peak_gbps", record.peak_gbps);
   visit("copy_curve", record.copy_curve);
   visit("aa_speedup", record.aa_speedup);

@@ -37,7 +37,7 @@ json measured() {
   for (const int times : {1, 2, 4, 8}) {
     flushes.push_back({{"bytes", times << 20}, {"read_us", around(7.0)}});
   }
-  return {{"tick_us", {10.0, 10.032, 10.096, 10.064}},
+  return {{"tick_us", {10.016, 10.048, 10.112, 10.08}},
           {"launch_us", {{"stream", around(2.0)}, {"gate", around(2.1)}}},
           {"gap_us", {{"stream", around(1.5)}, {"gate", around(1.6)}}},
           {"empty_us", {{"stream", around(4.0)}, {"gate", around(3.0)}}},
@@ -47,7 +47,7 @@ json measured() {
           {"clean_copy_us", around(10.0)},
           {"dirty_copy_us", around(11.0)},
           {"hot_copy_us", around(8.0)},
-          {"globaltimer_step_ns", 32},
+          {"globaltimer_step_ns", {32, 32, 64}},
           {"curve", curve},
           {"same_us", around(10.0, 40)},
           {"memory_clock_khz", 1'000'000},
@@ -75,6 +75,9 @@ TEST_CASE("a calibration of a sound GPU has figures, and no notes") {
   CHECK(found.notes.empty());
   CHECK(found.driver_version == "CUDA 13.0");
   CHECK(found.tick_ns == Approx(32));
+  CHECK(found.tick_error_ns < 1e-6);
+  CHECK(found.globaltimer_step_ns == 32);
+  CHECK(found.globaltimer_step_error_ns == 32);
   CHECK(found.peak_gbps == Approx(1024));
   CHECK(found.launch_us.at("gate").estimate == Approx(2.1).epsilon(0.01));
   CHECK(found.launch_us.at("gate").low < found.launch_us.at("gate").high);
@@ -97,8 +100,16 @@ TEST_CASE("a flush that leaves something, and a coarse clock, are said to") {
   samples["flush_sizes"].back()["read_us"] = around(7.2);
   CHECK_THAT(note_of(samples), ContainsSubstring("is still there"));
   samples = measured();
-  samples["globaltimer_step_ns"] = 1024;
+  samples["globaltimer_step_ns"] = {1024};
   CHECK_THAT(note_of(samples), ContainsSubstring("steps of 1024 ns"));
+}
+
+TEST_CASE("times that are no multiples of a tick leave it uncertain") {
+  auto samples = measured();
+  samples["tick_us"] = {10.016, 10.048, 10.112, 10.095};
+  const auto found = calibrated(samples);
+  CHECK(found.tick_error_ns > 0.01);
+  CHECK(std::abs(found.tick_ns - 17) < 1);  // The least step, and nearly a divisor of the times.
 }
 
 TEST_CASE("a copy that is not as fast as itself is said to be") {

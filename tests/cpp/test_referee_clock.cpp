@@ -468,6 +468,31 @@ TEST_CASE("a hot cache is timed without chains, and too short a run is said to b
   CHECK(has_flag(verdict, "launch_bound"));
 }
 
+TEST_CASE("calls with rotated addresses are timed in chains, however long they are", "[referee]") {
+  const CacheFolder folder;
+  Options options;
+  options.cache = Cache::rotated;
+  const auto verdict = compared(plans("a", Manner::honest, 1, 99'000),
+                                plans("b", Manner::honest, 2, 99'000), options);
+  INFO(verdict.to_json(1));
+  REQUIRE(verdict.status == Status::ok);
+  CHECK(verdict.timing.cache == "rotated");
+  const auto& cell = verdict.timing.cells.at(0);
+  CHECK(cell.estimator == "chain");
+  CHECK(cell.latency_us.estimate == Approx(100 - 1.002).epsilon(1e-3));
+  CHECK(cell.baselines.at(0).speedup.estimate == Approx((200 - 1.002) / (100 - 1.002)));
+}
+
+TEST_CASE("addresses cannot be rotated where there is no room for them", "[referee]") {
+  const CacheFolder folder(OUROBOROS_CROWDED_FAKE_CUDA);
+  Options options;
+  options.cache = Cache::rotated;
+  options.limits.replay_seconds = 6;  // Other limits want another executor: one with that driver.
+  CHECK_THROWS_WITH(compared(plans("short", Manner::honest, 1, 1000),
+                             plans("long", Manner::honest, 2, 1000), options),
+                    ContainsSubstring("take 16 sets of inputs and outputs"));
+}
+
 TEST_CASE("outputs that differ from run to run are said to", "[referee]") {
   const CacheFolder folder;
   const auto verdict =

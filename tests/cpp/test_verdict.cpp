@@ -125,6 +125,7 @@ void add_clock(Timing& timing) {
   calibration.driver_version = "CUDA 13.0";
   calibration.measured_at = "2026-01-02T03:04:05Z";
   calibration.tick_ns = 32;
+  calibration.tick_error_ns = 0.01;
   calibration.launch_us = {{"stream", {2.7, 2.6, 2.8}}, {"gate", {2.8, 2.7, 2.9}}};
   calibration.gap_us = {{"gate", {1.55, 1.5, 1.6}}};
   calibration.empty_us = {{"stream", {2.8, 2.7, 2.9}}};
@@ -135,6 +136,7 @@ void add_clock(Timing& timing) {
   calibration.dirty_copy_us = {11, 10.9, 11.1};
   calibration.hot_copy_us = {8, 7.9, 8.1};
   calibration.globaltimer_step_ns = 32;
+  calibration.globaltimer_step_error_ns = 1;
   calibration.peak_gbps = 4814;
   calibration.copy_curve = {{1, 1, 1048576, {1000, 990, 1010}}};
   calibration.aa_speedup = {1.0001, 0.999, 1.001};

@@ -80,7 +80,7 @@ def later_keys() -> list[tuple[str, str]]:
         "baselines": baseline,
         "gate": "runs_void process_speedups copy_speedups",
         "provenance": "compared_with",
-        "calibration": "gap_us",
+        "calibration": "gap_us tick_error_ns globaltimer_step_error_ns",
         "gpu_start": "other_busy_percent",
         "gpu_end": "other_busy_percent",
     }

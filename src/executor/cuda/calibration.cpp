@@ -40,7 +40,8 @@ std::map<std::string, Interval> intervals(const json& samples) {
   return result;
 }
 
-double tick_ns(std::vector<double> times_us) {
+/// The smallest step that was seen: about a tick.
+double least_step_us(std::vector<double> times_us) {
   std::sort(times_us.begin(), times_us.end());
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 1; i < times_us.size(); ++i) {
@@ -48,7 +49,40 @@ double tick_ns(std::vector<double> times_us) {
       least = std::min(least, step);
     }
   }
-  return std::isfinite(least) ? least * 1e3 : 0;
+  return least;
+}
+
+/// The slope of times over their numbers of ticks, by least squares through zero, and its error:
+/// large where times are no whole multiples of anything.
+void add_tick(const std::vector<double>& times_us, Calibration& result) {
+  const double about = least_step_us(times_us);
+  if (!std::isfinite(about)) {
+    return;
+  }
+  double squares = 0;
+  double products = 0;
+  for (const double time : times_us) {
+    const double ticks = std::round(time / about);
+    squares += ticks * ticks;
+    products += ticks * time;
+  }
+  const double tick = products / squares;
+  double residuals = 0;
+  for (const double time : times_us) {
+    const double off = time - tick * std::round(time / about);
+    residuals += off * off;
+  }
+  const int freedom = static_cast<int>(times_us.size()) - 1;
+  result.tick_ns = tick * 1e3;
+  result.tick_error_ns = timing::student_t_quantile(1 - alpha / 2, freedom) *
+                         std::sqrt(residuals / freedom / squares) * 1e3;
+}
+
+/// The smallest of several looks at the second clock, and how far they are apart.
+void add_timer_step(const std::vector<double>& steps_ns, Calibration& result) {
+  const auto [least, most] = std::minmax_element(steps_ns.begin(), steps_ns.end());
+  result.globaltimer_step_ns = *least;
+  result.globaltimer_step_error_ns = *most - *least;
 }
 
 /// Bandwidth from the time of so many bytes, launch cost subtracted.
@@ -125,7 +159,7 @@ Calibration calibration_from(const json& measured, const CudaDevice& device) {
   result.driver_version =
       fmt::format("CUDA {}.{}", device.driver_version / 1000, device.driver_version % 1000 / 10);
   result.measured_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  result.tick_ns = tick_ns(measured.at("tick_us"));
+  add_tick(measured.at("tick_us"), result);
   result.launch_us = intervals(measured.at("launch_us"));
   result.gap_us = intervals(measured.at("gap_us"));
   result.empty_us = intervals(measured.at("empty_us"));
@@ -137,7 +171,7 @@ Calibration calibration_from(const json& measured, const CudaDevice& device) {
   result.clean_copy_us = interval(measured.at("clean_copy_us"));
   result.dirty_copy_us = interval(measured.at("dirty_copy_us"));
   result.hot_copy_us = interval(measured.at("hot_copy_us"));
-  measured.at("globaltimer_step_ns").get_to(result.globaltimer_step_ns);
+  add_timer_step(measured.at("globaltimer_step_ns"), result);
   add_curve(measured.at("curve"), result.launch_us.at("stream").estimate, result);
   result.aa_speedup = same_against_same(measured.at("same_us"));
   if (result.aa_speedup.low > 1 || result.aa_speedup.high < 1) {

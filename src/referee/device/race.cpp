@@ -324,8 +324,7 @@ class DeviceRace final : public Race {
     method.bands.flush_tolerance = flush_tolerance;
     const auto launch = offset([&] { return race_->launch_costs(launch_samples); });
     method.handover_us = launch.estimate;
-    const bool cold = options().cache == Cache::cold;  // A chain is.
-    if (cold && shortest < chain_below_us && sets_ >= chain_length) {
+    if (wants_chain(shortest)) {
       method.estimator = "chain";
       chain_ = chain_length;
     } else if (shortest >= least_over_offset * launch.estimate) {
@@ -338,6 +337,22 @@ class DeviceRace final : public Race {
     if (chained()) {
       settle_chains(shortest - launch.estimate);
     }
+  }
+
+  /// `shortest_us`: of the arms. Calls of a chain have pages that none before them had.
+  [[nodiscard]] bool wants_chain(double shortest_us) const {
+    if (options().cache != Cache::rotated) {
+      return options().cache == Cache::cold && shortest_us < chain_below_us &&
+             sets_ >= chain_length;
+    }
+    if (sets_ < chain_length) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("calls with rotated addresses take {} sets of inputs and outputs on "
+                              "the GPU, and there is room for {}: judge smaller shapes, or with "
+                              "a cold cache",
+                              chain_length, sets_));
+    }
+    return true;
   }
 
   /// Runs chains, untimed, and measures what a chain has in it besides its calls, as they are

@@ -103,6 +103,7 @@ json repeat(Device& device, Bracket& bracket, std::size_t count, const Work& wor
   json times = json::array();
   for (std::size_t i = 0; i <= count; ++i) {
     bracket.enqueue(work);
+    bracket.follow();
     device.wait(Clock::now() + patience);
     if (i != 0) {
       times.push_back(bracket.read().work_us);
@@ -143,14 +144,18 @@ json flushes(Device& device, const Mover& mover) {
   return sizes;
 }
 
-double timer_step_ns(Device& device) {
+json timer_steps_ns(Device& device) {
   const Range out(device, sizeof(std::uint64_t));
-  device.launch("ouroboros_step", 1, 1, 0, out.begin());
-  device.wait(Clock::now() + patience);
-  std::uint64_t step = 0;
-  device.driver().check(device.driver().cuMemcpyDtoH(&step, out.begin(), sizeof step),
-                        "cuMemcpyDtoH");
-  return static_cast<double>(step);
+  json steps = json::array();
+  for (int look = 0; look < 8; ++look) {
+    device.launch("ouroboros_step", 1, 1, 0, out.begin());
+    device.wait(Clock::now() + patience);
+    std::uint64_t step = 0;
+    device.driver().check(device.driver().cuMemcpyDtoH(&step, out.begin(), sizeof step),
+                          "cuMemcpyDtoH");
+    steps.push_back(step);
+  }
+  return steps;
 }
 
 json curve(Device& device, Bracket& bracket, const Mover& mover, std::size_t most) {
@@ -208,6 +213,7 @@ json calibrate(Device& device) {
   for (std::size_t i = 0; i < 128; ++i) {
     // Of many lengths, so that the clock's step shows.
     bracket.enqueue([&] { mover.move({1, 1}, mebibyte + i * 65536, Mover::Cover::stay); });
+    bracket.follow();
     device.wait(Clock::now() + patience);
     const auto times = bracket.read();
     flush_us.push_back(times.flush_us);
@@ -225,7 +231,7 @@ json calibrate(Device& device) {
   result["clean_copy_us"] = copied([&] { flush.enqueue(); });
   result["dirty_copy_us"] = copied([&] { mover.dirty(2 * device.l2_bytes()); });
   result["hot_copy_us"] = copied([&] { mover.move(copy, 2 * probe_bytes, Mover::Cover::stay); });
-  result["globaltimer_step_ns"] = timer_step_ns(device);
+  result["globaltimer_step_ns"] = timer_steps_ns(device);
   result["curve"] = curve(device, bracket, mover, most);
   // The caller tosses the coins: here the order is the plain one, sample by sample.
   result["same_us"] =

@@ -225,6 +225,15 @@ TEST_CASE("numbers that others are sorted by are thresholds, and ends of bins ar
   CHECK(marks(whole, Values::real) == (Numbers{10, 20, 700}));
 }
 
+TEST_CASE("halves that are rounded are met", "[judge]") {
+  using Found = std::vector<judge::RealMark>;
+  CHECK((real_marks([](const Tensors& in) {
+           return Tensors{(in[0] * 4).round() + in[1].round(1)};
+         }) == Found{{0, -0.625}, {0, -0.375}, {0, -0.125}, {0, 0.125}, {0, 0.375}, {0, 0.625}}));
+  // Whoever computes what is rounded may have another number.
+  CHECK(real_marks([](const Tensors& in) { return Tensors{(in[0] / in[1]).round()}; }).empty());
+}
+
 TEST_CASE("what is chosen from an input is asked what the input is asked", "[judge]") {
   using enum judge::RealMark::Role;
   using Found = std::vector<judge::RealMark>;

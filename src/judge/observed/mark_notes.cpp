@@ -228,6 +228,19 @@ void note_order(std::string_view name, const c10::FunctionSchema& schema,
   }
 }
 
+/// What is halfway between two whole numbers goes to the even one, which is above or below.
+void note_halves(std::string_view name, const c10::FunctionSchema& schema,
+                 const torch::jit::Stack& stack, const at::Tensor& tensor, MarkNotes& notes) {
+  if (name != "round") return;
+  const auto* decimals = argument("decimals", schema, stack);
+  if (decimals != nullptr && decimals->toInt() != 0) return;
+  for (const double half : {0.5, 1.5, 2.5}) {
+    for (const double sign : {1.0, -1.0}) {
+      note_real(tensor, sign * half, RealMark::Role::sentinel, notes);
+    }
+  }
+}
+
 /// Of larger ones who takes exponentials knows less than what is allowed beside them.
 std::vector<RealMark> real_marks_of(const MarkNotes& notes) {
   constexpr double most_beside_exponentials = 0x1p15;
@@ -311,6 +324,7 @@ void note_marks(std::string_view name, const c10::FunctionSchema& schema,
     // Nothing else differs from itself.
     if (tells_equal(name) && other.is_same(tensor)) note_what_is_no_number("isnan", tensor, notes);
     note_order(name, schema, stack, computed, notes);
+    note_halves(name, schema, stack, tensor, notes);
     if (masks(name, number("other"))) note_masks(tensor, notes);
     return;
   }

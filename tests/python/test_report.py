@@ -555,6 +555,13 @@ def test_the_command_of_a_comparison_names_both_sides_and_the_cells() -> None:
     )
 
 
+def test_a_page_says_what_the_cache_held() -> None:
+    for cache, words in (("", "a cold, clean L2 cache"), ("hot", "as the same call left it")):
+        timing = record()["timing"] | {"cache": cache}
+        text = Page(page([plain(timing=timing)])).text
+        assert f"Device time of calls on {'an L2 cache ' if cache else ''}{words}" in text
+
+
 def test_several_verdicts_have_an_overview() -> None:
     text = page([plain(), plain(status="incorrect", summary="wrong"), Verdict.load(OLD)])
     parsed = Page(text)

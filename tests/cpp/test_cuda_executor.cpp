@@ -803,6 +803,21 @@ TEST_CASE("an arm that hangs while its next copy is tried ends the race by its n
   CHECK_THAT(block.replay.evidence, ContainsSubstring("arm 1 was still running"));
 }
 
+TEST_CASE("each run of a chain has its time") {
+  auto given = options();
+  given.limits.replay_seconds = 0.2;
+  const auto executor = CudaExecutor::start(given);
+  const auto call = sets_of(4);
+  const auto race = executor->open_race({plan_of("hang")}, call.arena(), {0, 4});
+  for (std::size_t set = 0; set < 4; ++set) {
+    call.prepare(Placement::low, set);
+  }
+  race->upload();
+  const auto block = race->run({{0, {0}}}, 4).front();
+  CHECK(block.replay.outcome == Outcome::timeout);
+  CHECK_THAT(block.replay.evidence, ContainsSubstring("still running after 0.8 s"));
+}
+
 TEST_CASE("a cache can be left hot or dirty, and is timed alike") {
   const auto executor = CudaExecutor::start(options());
   const OneCall call(count);

@@ -349,7 +349,7 @@ class Race final : public CudaRace {
       samples += round.order.size();
     }
     const double seconds = lease_.limits().replay_seconds;
-    const auto patience = Seconds(seconds * static_cast<double>(samples)) + grace;
+    const auto patience = Seconds(seconds * static_cast<double>(samples * chain)) + grace;
     const auto reply = lease_.ask(
         {{"do", "run"}, {"rounds", list}, {"chain", chain}, {"seconds", seconds}}, patience);
     if (!reply) {

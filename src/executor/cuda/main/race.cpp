@@ -42,7 +42,7 @@ std::vector<std::size_t> numbers(std::size_t count) {
 /// One sample that is to be taken.
 struct Race::Turn {
   std::size_t chain = 1;
-  double seconds = 0;  ///< A run may take.
+  double seconds = 0;  ///< All of it may take.
   std::size_t stamp = 0;
   std::size_t set = 0;
   std::size_t arm = 0;
@@ -193,7 +193,7 @@ std::vector<Race::Block> Race::run(const std::vector<Round>& rounds, std::size_t
   prepare(samples, chain);
   Turn turn;
   turn.chain = chain;
-  turn.seconds = seconds;
+  turn.seconds = seconds * static_cast<double>(chain);
   std::vector<Block> blocks;
   for (const auto& round : rounds) {
     blocks.push_back(run_round(round, turn));

@@ -22,6 +22,7 @@ Bracket::Bracket(Device& device, Cache cache)
       flush_(device),
       dirt_(cache == Cache::dirty ? std::make_unique<Range>(device, flush_.bytes()) : nullptr),
       gate_(device),
+      behind_(device, 1),
       flush_begins_(device.make_event()),
       flush_ends_(device.make_event()),
       start_(device.make_event()),
@@ -76,7 +77,7 @@ void Bracket::enqueue(const std::function<void()>& work) {
   gate_.open();
 }
 
-void Bracket::follow() { device_.launch("ouroboros_empty", 1, 32, 0); }
+void Bracket::follow() { behind_.take(0); }
 
 Bracket::Times Bracket::read() const {
   const bool late = submission_ != Submission::stream && gate_.late();
@@ -130,8 +131,8 @@ std::vector<double> Bracket::launch_costs(std::size_t count) {
   std::vector<double> costs;
   for (std::size_t i = 0; i < count; ++i) {
     // As an arm's pages are before its run. A chain's are not.
-    spun.spans.touch();
-    spun.words.front()->touch();
+    const Range* const pages[] = {&spun.spans, spun.words.front().get()};
+    touch(device_, pages);
     const auto ran = spin(spun, launched_cycles).front();
     costs.push_back(read().work_us - static_cast<double>(ran.end_ns - ran.begin_ns) * 1e-3);
   }

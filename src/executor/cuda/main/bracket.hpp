@@ -8,6 +8,7 @@
 #include "executor/cuda/main/gate.hpp"
 #include "executor/cuda/main/graph.hpp"
 #include "executor/cuda/main/kernels.hpp"
+#include "executor/cuda/main/stamps.hpp"
 #include "ouroboros/cuda_executor.hpp"
 
 namespace ouroboros::cuda {
@@ -26,10 +27,10 @@ class Bracket {
   };
 
   /// Enqueues flush and work. `work` only enqueues. Something has to come behind it: on an H200 an
-  /// event takes 0.1 us longer with more work in the stream, and behind an arm there is a stamp.
+  /// event takes 0.1 us longer with more work in the stream.
   void enqueue(const std::function<void()>& work);
 
-  /// Enqueues something that comes behind work, where nothing else does.
+  /// Enqueues what comes behind an arm, a stamp, where nobody reads it.
   void follow();
 
   /// Enqueues flushes that are not measured.
@@ -67,6 +68,7 @@ class Bracket {
   Flush flush_;
   std::unique_ptr<Range> dirt_;
   Gate gate_;
+  Stamps behind_;
   std::unique_ptr<Graph> graph_;
   Event flush_begins_;
   Event flush_ends_;

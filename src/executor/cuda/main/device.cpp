@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "executor/cuda/main/kernels.hpp"
+#include "executor/cuda/main/seal_kernel.hpp"
 
 namespace ouroboros::cuda {
 namespace {
@@ -18,7 +19,7 @@ constexpr std::size_t most_spare_bytes = std::size_t{1} << 30;
 constexpr const char* own_kernels[] = {
     "ouroboros_read",     "ouroboros_canary", "ouroboros_fill_on_chip", "ouroboros_empty",
     "ouroboros_touch",    "ouroboros_stamp",  "ouroboros_gate",         "ouroboros_step",
-    "ouroboros_sentinel", "ouroboros_spin",   "ouroboros_seal"};
+    "ouroboros_sentinel", "ouroboros_spin"};
 
 int attribute(const Driver& driver, int which, int device) {
   int value = 0;
@@ -92,18 +93,20 @@ Device::Device(const Driver& driver, int ordinal) : driver_(driver), ordinal_(or
                "cuMemGetAllocationGranularity");
   description_["free_bytes"] = free_bytes();
 
-  ModuleHandle module = nullptr;
-  driver.check(driver.cuModuleLoadData(&module, kernels_ptx), "loading the executor's kernels");
-  for (const char* name : own_kernels) {
-    driver.check(driver.cuModuleGetFunction(&kernels_[name], module, name), name);
-  }
+  load(kernels_ptx, own_kernels);
+  load(hindrance_ptx, {{"ouroboros_hinder"}});
+  load(seal_kernel_ptx().c_str(), {{"ouroboros_seal"}});
   driver.check(driver.cuFuncSetAttribute(kernels_["ouroboros_fill_on_chip"],
                                          function_dynamic_shared, static_cast<int>(shared_bytes_)),
                "cuFuncSetAttribute");
-  driver.check(driver.cuModuleLoadData(&module, hindrance_ptx), "loading the hindrance");
-  driver.check(
-      driver.cuModuleGetFunction(&kernels_["ouroboros_hinder"], module, "ouroboros_hinder"),
-      "ouroboros_hinder");
+}
+
+void Device::load(const char* ptx, std::span<const char* const> names) {
+  ModuleHandle module = nullptr;
+  driver_.check(driver_.cuModuleLoadData(&module, ptx), "loading the executor's kernels");
+  for (const char* name : names) {
+    driver_.check(driver_.cuModuleGetFunction(&kernels_[name], module, name), name);
+  }
 }
 
 std::size_t Device::free_bytes() const {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,7 @@ class Device {
   void give_pages(PhysicalHandle pages, std::size_t bytes) noexcept;
 
  private:
+  void load(const char* ptx, std::span<const char* const> names);
   void trim() noexcept;
   void launch_own(StreamHandle stream, const char* name, unsigned grid, unsigned block,
                   unsigned shared, void** parameters) const;

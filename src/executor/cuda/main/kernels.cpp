@@ -9,37 +9,6 @@ const char* const kernels_ptx = R"ptx(
 
 .extern .shared .align 16 .b8 ouroboros_dynamic[];
 
-.func (.param .b64 p_result) ouroboros_scrambled(.param .b64 p_bits)
-{
-  .reg .b64 %d<3>;
-  ld.param.b64 %d1, [p_bits];
-  shr.u64 %d2, %d1, 30;
-  xor.b64 %d1, %d1, %d2;
-  mul.lo.u64 %d1, %d1, 0xbf58476d1ce4e5b9;
-  shr.u64 %d2, %d1, 27;
-  xor.b64 %d1, %d1, %d2;
-  mul.lo.u64 %d1, %d1, 0x94d049bb133111eb;
-  shr.u64 %d2, %d1, 31;
-  xor.b64 %d1, %d1, %d2;
-  st.param.b64 [p_result], %d1;
-  ret;
-}
-
-.func (.param .b64 p_result) ouroboros_secret(.param .b64 p_place, .param .b64 p_first,
-                                              .param .b64 p_second)
-{
-  .reg .b64 %d<3>;
-  ld.param.b64 %d1, [p_place];
-  ld.param.b64 %d2, [p_first];
-  xor.b64 %d1, %d1, %d2;
-  call (%d1), ouroboros_scrambled, (%d1);
-  ld.param.b64 %d2, [p_second];
-  xor.b64 %d1, %d1, %d2;
-  call (%d1), ouroboros_scrambled, (%d1);
-  st.param.b64 [p_result], %d1;
-  ret;
-}
-
 .visible .entry ouroboros_read(.param .u64 p_base, .param .u64 p_count, .param .u64 p_sink)
 {
   .reg .pred %p<3>;
@@ -94,97 +63,6 @@ DONE:
   setp.eq.u32 %p2, %r7, 0;
   @%p2 bra END;
   st.global.u32 [%d3], %r7;
-END:
-  ret;
-}
-
-.visible .entry ouroboros_seal(.param .u64 p_from, .param .u64 p_to, .param .u64 p_bytes,
-                               .param .u64 p_key, .param .u64 p_place, .param .u64 p_sums,
-                               .param .u32 p_sealed)
-{
-  .reg .pred %p<9>;
-  .reg .b32 %r<16>;
-  .reg .b64 %d<24>;
-  .shared .align 8 .u64 total;
-  ld.param.u64 %d1, [p_from];
-  ld.param.u64 %d2, [p_to];
-  ld.param.u64 %d3, [p_bytes];
-  ld.param.u64 %d4, [p_key];
-  ld.param.u64 %d16, [p_place];
-  ld.param.u64 %d5, [p_sums];
-  ld.param.u32 %r14, [p_sealed];
-  ld.global.v2.u64 {%d18, %d19}, [%d4];
-  setp.ne.u64 %p4, %d2, 0;
-  setp.ne.u32 %p8, %r14, 0;
-  mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ntid.x;
-  mov.u32 %r3, %tid.x;
-  setp.eq.u32 %p5, %r3, 0;
-  mov.u64 %d10, 0;
-  @%p5 st.shared.u64 [total], %d10;
-  bar.sync 0;
-  mad.lo.s32 %r4, %r1, %r2, %r3;
-  cvt.u64.u32 %d6, %r4;
-  mov.u32 %r5, %nctaid.x;
-  mul.lo.s32 %r6, %r5, %r2;
-  cvt.u64.u32 %d7, %r6;
-  shr.u64 %d8, %d3, 2;
-  // The places: a word each, then a byte each.
-  and.b64 %d9, %d3, 3;
-  add.s64 %d9, %d9, %d8;
-PLACES:
-  setp.ge.u64 %p1, %d6, %d9;
-  @%p1 bra SUM;
-  add.s64 %d14, %d6, %d16;
-  call (%d14), ouroboros_secret, (%d14, %d18, %d19);
-  cvt.u32.u64 %r8, %d14;
-  setp.ge.u64 %p2, %d6, %d8;
-  @%p2 bra BYTE;
-  shl.b64 %d11, %d6, 2;
-  add.s64 %d12, %d1, %d11;
-  add.s64 %d13, %d2, %d11;
-  ld.global.u32 %r7, [%d12];
-  xor.b32 %r8, %r7, %r8;
-  @%p4 st.global.u32 [%d13], %r8;
-  bra ADD;
-BYTE:
-  mul.lo.u64 %d11, %d8, 3;
-  add.s64 %d11, %d11, %d6;
-  add.s64 %d12, %d1, %d11;
-  add.s64 %d13, %d2, %d11;
-  ld.global.u8 %r7, [%d12];
-  and.b32 %r8, %r8, 255;
-  xor.b32 %r8, %r7, %r8;
-  @%p4 st.global.u8 [%d13], %r8;
-ADD:
-  selp.u32 %r8, %r7, %r8, %p8;
-  cvt.u64.u32 %d15, %r8;
-  xor.b64 %d14, %d14, %d15;
-  call (%d14), ouroboros_scrambled, (%d14);
-  add.s64 %d10, %d10, %d14;
-  add.s64 %d6, %d6, %d7;
-  bra PLACES;
-SUM:
-  // Of each warp, and of the block: one address takes few additions at a time.
-  mov.u32 %r8, 16;
-LANES:
-  mov.b64 {%r9, %r10}, %d10;
-  shfl.sync.bfly.b32 %r11, %r9, %r8, 31, 0xffffffff;
-  shfl.sync.bfly.b32 %r12, %r10, %r8, 31, 0xffffffff;
-  mov.b64 %d11, {%r11, %r12};
-  add.s64 %d10, %d10, %d11;
-  shr.u32 %r8, %r8, 1;
-  setp.ne.u32 %p6, %r8, 0;
-  @%p6 bra LANES;
-  and.b32 %r13, %r3, 31;
-  setp.eq.u32 %p7, %r13, 0;
-  @%p7 red.shared.add.u64 [total], %d10;
-  bar.sync 0;
-  @!%p5 bra END;
-  ld.shared.u64 %d10, [total];
-  mul.wide.u32 %d11, %r1, 8;
-  add.s64 %d11, %d11, %d5;
-  st.global.u64 [%d11], %d10;
 END:
   ret;
 }
@@ -322,25 +200,32 @@ REGISTERS:
   ret;
 }
 
-.visible .entry ouroboros_touch(.param .u64 p_base, .param .u64 p_bytes)
+.visible .entry ouroboros_touch(.param .align 8 .b8 p_ranges[64])
 {
   .reg .pred %p<3>;
   .reg .b32 %r<4>;
   .reg .b64 %d<8>;
-  ld.param.u64 %d1, [p_base];
-  ld.param.u64 %d2, [p_bytes];
-  mov.u32 %r1, %tid.x;
-  mul.wide.u32 %d4, %r1, 65536;
+  mov.b64 %d7, p_ranges;
+  mov.u32 %r1, 0;
+  mov.u32 %r2, %tid.x;
+  mov.u32 %r3, %ntid.x;
+  mul.wide.u32 %d6, %r3, 65536;
+RANGE:
+  ld.param.u64 %d1, [%d7];
+  ld.param.u64 %d2, [%d7+8];
+  mul.wide.u32 %d4, %r2, 65536;
 LOOP:
   setp.ge.u64 %p1, %d4, %d2;
   @%p1 bra DONE;
   add.s64 %d5, %d1, %d4;
   ld.volatile.global.u32 %r3, [%d5];
-  mov.u32 %r1, %ntid.x;
-  mul.wide.u32 %d6, %r1, 65536;
   add.s64 %d4, %d4, %d6;
   bra LOOP;
 DONE:
+  add.s64 %d7, %d7, 16;
+  add.u32 %r1, %r1, 1;
+  setp.lt.u32 %p2, %r1, 4;
+  @%p2 bra RANGE;
   ret;
 }
 

@@ -2,20 +2,19 @@
 
 #include <cstdint>
 
+#include "executor/cuda/main/scrambled.hpp"
+
 /// Our own device code, as PTX: the driver compiles it for whatever device it finds.
 ///
 ///   ouroboros_read      streams `count` 16-byte words and keeps nothing: evicts the L2 cache and
 ///                       leaves it clean. `count` is a multiple of four times the threads.
-///   ouroboros_seal      enciphers words, or deciphers `sealed` ones, and writes them where there
-///                       is a place for it; each block writes the sum of what is enciphered, be it
-///                       what was read or what came of it: see `secret_of` and `mixed`
 ///   ouroboros_canary    finds bytes that are not the pattern's: how many, the first, the last
 ///   ouroboros_fill_on_chip  fills a block's dynamic shared memory, of 16 KiB at least, with a
 ///                       word, and its 1024 threads' registers
 ///   ouroboros_sentinel  computes something known, through shared memory
 ///   ouroboros_empty     does nothing
-///   ouroboros_touch     reads one word of every 64 KiB on every multiprocessor, so that addresses
-///                       are translated quickly after that
+///   ouroboros_touch     reads one word of every 64 KiB of up to four ranges on every
+///                       multiprocessor, so that addresses are translated quickly after that
 ///   ouroboros_stamp     every multiprocessor writes its cycle counter and the device's clock
 ///   ouroboros_gate      waits for a word of the host's, for so many nanoseconds at most
 ///   ouroboros_spin      lets so many cycles pass; then each thread writes a word, as kernels write
@@ -25,31 +24,14 @@ namespace ouroboros::cuda {
 
 inline constexpr unsigned read_words_at_once = 4;
 
-/// What the host lends to kernels for as long as no other runs.
-struct SealKey {
-  std::uint64_t first = 0;
-  std::uint64_t second = 0;
+/// What `ouroboros_touch` takes. Those that are not needed have no bytes.
+struct TouchedRanges {
+  struct One {
+    std::uint64_t begin = 0;
+    std::uint64_t bytes = 0;
+  };
+  One each[4];
 };
-
-/// The last step of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-constexpr std::uint64_t scrambled(std::uint64_t bits) noexcept {
-  bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9ULL;
-  bits = (bits ^ bits >> 27) * 0x94d049bb133111ebULL;
-  return bits ^ bits >> 31;
-}
-
-/// The lower half enciphers what is at this place: a word of 32 bits, or each of the last bytes,
-/// by exclusive or. Who knows what was enciphered in so many places has half of their secrets; to
-/// find the key takes some 2^64 trials over as many places (Even and Mansour, Journal of Cryptology
-/// 1997).
-constexpr std::uint64_t secret_of(const SealKey& key, std::uint64_t place) noexcept {
-  return scrambled(scrambled(place ^ key.first) ^ key.second);
-}
-
-/// What is added up of an enciphered word.
-constexpr std::uint64_t mixed(std::uint64_t secret, std::uint32_t word) noexcept {
-  return scrambled(secret ^ word);
-}
 
 /// What `ouroboros_canary` writes.
 struct CanaryResult {

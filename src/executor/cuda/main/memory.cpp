@@ -178,12 +178,14 @@ void Memory::poison_scratch(std::size_t plan, std::uint32_t pattern) const {
 }
 
 void Memory::touch() const {
+  std::vector<const Range*> ranges;
   for (const auto& one : shared_) {
-    one.range->touch();
+    ranges.push_back(one.range.get());
   }
   for (const auto& one : private_) {
-    one.range->touch();
+    ranges.push_back(one.range.get());
   }
+  cuda::touch(device_, ranges);
 }
 
 std::vector<Canary> Memory::canaries(std::size_t plan) const {

@@ -306,17 +306,21 @@ void Race::wait(double seconds) {
 /// being slow in the shorter one.
 Race::Sample Race::take(const Turn& turn) {
   const auto sets = turn.chain > 1 ? numbers(turn.chain) : std::vector<std::size_t>{turn.set};
-  const auto times = measure(turn, sets);
+  measure(turn, sets);
+  seals_->lend_key();
+  put_aside(turn, sets);
+  const auto times = bracket_.read();  // Takes the host a while, in which the device is busy.
+  device_.wait(Clock::now() + patience);
   Sample sample;
   sample.latency_us = times.work_us / static_cast<double>(turn.chain);
   sample.flush_us = times.flush_us;
   sample.known_us = times.flush_us + times.waited_us + times.work_us;
   sample.starved = times.starved;
-  sample.same_as_first = put_aside(turn, sets);
+  sample.same_as_first = seals_->close();
   return sample;
 }
 
-Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& sets) {
+void Race::measure(const Turn& turn, const std::vector<std::size_t>& sets) {
   auto& program = this->program(turn.arm);
   // What a kernel read with `evict_last`, as PyTorch's compiled ones do, outlives a flush, and the
   // next arm to meet these inputs would find it.
@@ -342,12 +346,11 @@ Bracket::Times Race::measure(const Turn& turn, const std::vector<std::size_t>& s
   });
   stamps_->take(turn.stamp + 1);
   wait(turn.seconds);
-  return bracket_.read();
 }
 
-/// Before any other kernel runs. Whether the outputs are those that were kept, in every bit.
-bool Race::put_aside(const Turn& turn, const std::vector<std::size_t>& sets) {
-  seals_->lend_key();
+/// Enqueues comparing the outputs with those that were kept, in every bit, and keeping them. The
+/// key is lent, and no other kernel has run since.
+void Race::put_aside(const Turn& turn, const std::vector<std::size_t>& sets) {
   for (const auto set : sets) {
     if (!turn.first) {
       sets_[set]->compare_outputs(turn.arm, *seals_);
@@ -356,8 +359,6 @@ bool Race::put_aside(const Turn& turn, const std::vector<std::size_t>& sets) {
       sets_[set]->keep_outputs(turn.arm, *seals_);
     }
   }
-  device_.wait(Clock::now() + patience);
-  return seals_->close();
 }
 
 /// Completes samples by what the device wrote meanwhile.

@@ -85,8 +85,8 @@ class Race {
   void enqueue(Program& program, std::size_t set, std::size_t arm);
   void wait(double seconds);
   Sample take(const Turn& turn);
-  Bracket::Times measure(const Turn& turn, const std::vector<std::size_t>& sets);
-  [[nodiscard]] bool put_aside(const Turn& turn, const std::vector<std::size_t>& sets);
+  void measure(const Turn& turn, const std::vector<std::size_t>& sets);
+  void put_aside(const Turn& turn, const std::vector<std::size_t>& sets);
   void read(std::vector<Block>& blocks);
   [[nodiscard]] std::span<const std::unique_ptr<Memory>> first(std::size_t sets) const;
   void look_for_damage(Replay& replay);

@@ -1,7 +1,10 @@
 #include "executor/cuda/main/range.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <random>
+
+#include "executor/cuda/main/kernels.hpp"
 
 namespace ouroboros::cuda {
 namespace {
@@ -64,9 +67,16 @@ void Range::fill(Address from, Address to, std::uint32_t pattern) const {
   }
 }
 
-void Range::touch() const {
-  device_.launch("ouroboros_touch", device_.multiprocessors(), 256, 0, begin_,
-                 std::uint64_t{bytes_});
+void touch(const Device& device, std::span<const Range* const> ranges) {
+  while (!ranges.empty()) {
+    TouchedRanges some;
+    const auto count = std::min(ranges.size(), std::size(some.each));
+    for (std::size_t i = 0; i < count; ++i) {
+      some.each[i] = {ranges[i]->begin(), ranges[i]->end() - ranges[i]->begin()};
+    }
+    device.launch("ouroboros_touch", device.multiprocessors(), 256, 0, some);
+    ranges = ranges.subspan(count);
+  }
 }
 
 }  // namespace ouroboros::cuda

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "executor/cuda/main/device.hpp"
 
 namespace ouroboros::cuda {
@@ -27,10 +29,6 @@ class Range {
   /// Enqueues a fill of [from, to), which are multiples of 4, with a 32-bit pattern.
   void fill(Address from, Address to, std::uint32_t pattern) const;
 
-  /// Enqueues a read of each page on every multiprocessor, so that addresses are translated quickly
-  /// after it.
-  void touch() const;
-
  private:
   Device& device_;
   std::size_t bytes_;
@@ -39,5 +37,9 @@ class Range {
   PhysicalHandle pages_ = 0;
   Access access_ = Access::none;
 };
+
+/// Enqueues a read of each page on every multiprocessor, so that addresses are translated quickly
+/// after it.
+void touch(const Device& device, std::span<const Range* const> ranges);
 
 }  // namespace ouroboros::cuda

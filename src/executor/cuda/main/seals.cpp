@@ -11,7 +11,7 @@ constexpr std::size_t sums_each = 2;
 SealKey fresh_key() {
   std::random_device random;
   const auto half = [&random] { return std::uint64_t{random()} << 32 | random(); };
-  return {half(), half()};
+  return {half(), half(), half(), half()};
 }
 
 }  // namespace
@@ -23,9 +23,13 @@ Seals::Seals(Device& device, std::size_t most)
       blocks_(device.multiprocessors() * 2),
       sums_(device, most * sums_each * blocks_) {}
 
-void Seals::lend_key() {
-  lent_->first = key_.first;
-  lent_->second = key_.second;
+void Seals::lend_key() { lend(key_); }
+
+void Seals::lend(const SealKey& key) {
+  lent_->places = key.places;
+  lent_->first = key.first;
+  lent_->second = key.second;
+  lent_->sums = key.sums;
 }
 
 void Seals::add_up(std::size_t number, Sum which, Address from, Address to, bool sealed) {
@@ -60,7 +64,7 @@ void Seals::keep(Address from, Address to, std::uint64_t bytes) {
   auto& seal = seals_[number];
   seal.at = to;
   seal.bytes = bytes;
-  seal.place = copies_++ << 32;  // Words of one copy are fewer.
+  seal.place = copies_++ << 32;  // One copy has fewer.
   seal.fresh = true;
   add_up(number, Sum::made, from, to, false);
 }
@@ -74,8 +78,7 @@ void Seals::reveal(Address kept, Address to) {
 }
 
 bool Seals::close() {
-  lent_->first = 0;
-  lent_->second = 0;
+  lend({});
   bool same = true;
   for (std::size_t i = 0; i < seals_.size(); ++i) {
     auto& seal = seals_[i];

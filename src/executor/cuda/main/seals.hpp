@@ -6,7 +6,7 @@
 
 #include "executor/cuda/main/device.hpp"
 #include "executor/cuda/main/host_words.hpp"
-#include "executor/cuda/main/kernels.hpp"
+#include "executor/cuda/main/seal_kernel.hpp"
 
 namespace ouroboros::cuda {
 
@@ -22,7 +22,7 @@ class Seals {
 
   /// The stream must be idle, and no kernels but ours may be enqueued before `close`.
   void lend_key();
-  /// Enqueues an enciphered copy. Here and below the key is lent.
+  /// Enqueues an enciphered copy. Here and below the key is lent, and both are multiples of 16.
   void keep(Address from, Address to, std::uint64_t bytes);
   /// Enqueues a comparison with what was kept there.
   void compare(Address with, Address kept);
@@ -39,13 +39,14 @@ class Seals {
   struct Seal {
     Address at = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t place = 0;  ///< Of the first word: those of two copies are never the same.
+    std::uint64_t place = 0;  ///< The first: those of two copies are never the same.
     std::uint64_t sum = 0;
     bool fresh = false;   ///< Since the key was lent, as is the next.
     bool looked = false;  ///< Its sum was made once more.
   };
   enum class Sum : std::uint8_t { made, found };
 
+  void lend(const SealKey& key);
   void add_up(std::size_t number, Sum which, Address from, Address to, bool sealed);
   [[nodiscard]] std::size_t first_word(std::size_t number, Sum which) const;
   [[nodiscard]] std::uint64_t sum(std::size_t number, Sum which) const;

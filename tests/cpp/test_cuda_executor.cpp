@@ -541,6 +541,29 @@ TEST_CASE("arms take turns on the same memory") {
                     [](double one) { return one == Approx(1.002).epsilon(1e-3); }));
 }
 
+TEST_CASE("samples do not always come at the same place among launches") {
+  auto with = options();
+  with.libcuda = OUROBOROS_UNEVEN_FAKE_CUDA;
+  const auto executor = CudaExecutor::start(with);
+  const OneCall call(count);
+  const auto race = executor->open_race({plan_of("scale")}, call.arena());
+  call.prepare(Placement::low);
+  race->upload();
+  const auto block = race->run_block(std::vector<std::size_t>(256, 0));
+  REQUIRE(block.replay.outcome == Outcome::returned);
+  std::vector<double> latencies;
+  for (const auto& sample : block.samples) {
+    latencies.push_back(sample.latency_us);
+  }
+  for (const auto& times : {latencies, race->launch_costs(256)}) {
+    const auto longer = std::count_if(times.begin(), times.end(), [&](double one) {
+      return one > *std::min_element(times.begin(), times.end()) + 0.2;
+    });
+    CHECK(longer > 8);
+    CHECK(longer < 72);  // Of 32 on average.
+  }
+}
+
 namespace {
 
 OneCall sets_of(std::size_t sets) { return OneCall(count, sets); }

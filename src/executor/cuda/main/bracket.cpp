@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "executor/cuda/main/poison.hpp"
+
 namespace ouroboros::cuda {
 namespace {
 
@@ -11,6 +13,7 @@ namespace {
 constexpr std::uint64_t launched_cycles = 16'000;
 constexpr std::uint64_t rowed_cycles = 8'000;
 constexpr std::size_t row = 8;
+constexpr unsigned launches_in_turn = 8;
 constexpr unsigned spin_threads = 128;
 constexpr auto patience = std::chrono::seconds{30};
 
@@ -31,6 +34,12 @@ Bracket::Bracket(Device& device, Cache cache)
 void Bracket::warm_up() {
   flush_.enqueue();
   flush_.enqueue();
+}
+
+void Bracket::change_place() {
+  for (auto left = random_bits() % launches_in_turn; left > 0; --left) {
+    device_.launch("ouroboros_empty", 1, 32, 0);
+  }
 }
 
 void Bracket::prepare_cache(const std::function<void()>& work) {
@@ -105,6 +114,7 @@ struct Bracket::Spun {
 /// Runs so many kernels on all multiprocessors, one after another. From when to when each ran.
 std::vector<Span> Bracket::spin(const Spun& spun, std::uint64_t cycles) {
   const auto kernels = spun.words.size();
+  change_place();
   enqueue([&] {
     for (std::size_t i = 0; i < kernels; ++i) {
       device_.launch("ouroboros_spin", spun.blocks, spin_threads, 0, cycles,

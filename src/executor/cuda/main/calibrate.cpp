@@ -102,6 +102,7 @@ template <typename Work>
 json repeat(Device& device, Bracket& bracket, std::size_t count, const Work& work) {
   json times = json::array();
   for (std::size_t i = 0; i <= count; ++i) {
+    bracket.change_place();
     bracket.enqueue(work);
     bracket.follow();
     device.wait(Clock::now() + patience);

@@ -338,6 +338,7 @@ void Race::measure(const Turn& turn, const std::vector<std::size_t>& sets) {
       sets_[set]->touch();
     }
   }
+  bracket_.change_place();
   stamps_->take(turn.stamp);
   bracket_.enqueue([&] {
     for (const auto set : sets) {

@@ -23,6 +23,7 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/log.h>
 #include <ATen/ops/log1p.h>
+#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/native_batch_norm_backward.h>
 #include <ATen/ops/native_group_norm_backward.h>
 #include <ATen/ops/native_layer_norm_backward.h>
@@ -626,6 +627,22 @@ TEST_CASE("a loss of logits may be made of log(1 + exp(-|x|))", "[judge]") {
       CHECK(judge::compare(problem, one, {more}).status == "failed");
     }
     CHECK((small || reduction == at::Reduction::Sum));  // Of which thousands are not so small.
+  }
+}
+
+TEST_CASE("logarithms of equal numbers err alike", "[judge]") {
+  // As in a divergence of two distributions from their mean, of which nothing is left.
+  const auto problem = problem_of([](const Tensors& in) {
+    const auto logarithms = at::log_softmax(in[0], -1);
+    const auto shares = logarithms.exp();
+    return Tensors{(shares * (logarithms - shares.log())).sum(-1)};
+  });
+  for (const auto* family : {"denormal", "faint"}) {
+    INFO(family);
+    const auto one = case_of(problem, 17, 1000, family, 3);
+    const float ulp = 0x1p-21F;  // Of log(1000).
+    CHECK(status_of(problem, one, at::full({17}, -ulp)) == "passed");
+    CHECK(status_of(problem, one, at::full({17}, 16 * ulp)) == "failed");
   }
 }
 

@@ -340,6 +340,7 @@ std::vector<Tensors> moved_outputs(const Problem& problem, Case& one, const Seen
     inside.given = &seen.raised;
     inside.edges = &one.edges;
     const auto moves = time == 0 ? Moves::together : Moves::by_place;
+    inside.logarithms_up = moves == Moves::together;
     const auto inputs = judge::moved(one.inputs, perturbation, moves, key);
     const auto outputs = run_moved(problem, spec, inputs, inside).value_or(one.oracle);
     for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -29,6 +29,8 @@ struct Inside {
   /// commonly written as one number less another near it: log(1 + exp(x)), exp(x) - 1. By a share
   /// of it those do that few compute to the last bit: exponentials, and what is made of constants.
   double step = 0.0;
+  /// Logarithms all move upwards: those of equal numbers err alike.
+  bool logarithms_up = false;
   /// By so much whole terms of sums move that float32 does not add up exactly.
   double large_wholes = 0.0;
   /// Differences move by this share of their larger term and of `step`. See `lost_in_differences`.

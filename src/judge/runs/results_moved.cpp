@@ -105,15 +105,17 @@ void move_result(Pass& pass, const at::Tensor& result, const at::Tensor& size) {
   result.variable_data().add_(moves.mul_(size));
 }
 
+bool is_logarithm(std::string_view name) { return is_one_of(name, {"log", "log2", "log10"}); }
+
 /// Whether others may compute the operator's result otherwise, by more than moves of the inputs
-/// show: exponentials near one, as of a decay, and what is made of `constants` alone, which do not
-/// move: a table of frequencies, a window.
+/// show: exponentials near one, as of a decay, logarithms of what exponentials made, and what is
+/// made of `constants` alone, which do not move: a table of frequencies, a window.
 bool is_inexact(std::string_view name, bool constants) {
-  if (is_one_of(name, {"exp", "exp2", "sigmoid", "expit"})) return true;
-  return constants && (is_one_of(name, {"expm1", "log", "log2", "log10", "log1p", "pow", "sqrt",
-                                        "rsqrt", "reciprocal", "div", "mul", "sin", "cos", "tan",
-                                        "tanh", "linspace", "logspace"}) ||
-                       name.ends_with("_window"));
+  if (is_one_of(name, {"exp", "exp2", "sigmoid", "expit"}) || is_logarithm(name)) return true;
+  return constants &&
+         (is_one_of(name, {"expm1", "log1p", "pow", "sqrt", "rsqrt", "reciprocal", "div", "mul",
+                           "sin", "cos", "tan", "tanh", "linspace", "logspace"}) ||
+          name.ends_with("_window"));
 }
 
 /// Whether it is a power by a broken constant, no root: who has no function of powers writes
@@ -127,14 +129,17 @@ bool is_broken_power(std::string_view name, std::span<const c10::IValue> given) 
 /// By some roundings of itself; of a power also by as many of its exponent, which `exp2` is given
 /// after a product that rounds. What has few bits is the same in any arithmetic; of powers those of
 /// two alone: 10 is no `exp(log(1e4) / 4)`.
-void move_inexact(Pass& pass, const at::Tensor& result, bool power) {
+void move_inexact(Pass& pass, const at::Tensor& result, bool power, bool upwards) {
   if (result.scalar_type() != at::kDouble || result.numel() == 0) return;
   const auto few_bits = power ? std::get<0>(at::frexp(result)).abs().eq(0.5)
                               : result.eq(result.to(at::kHalf).to(at::kDouble));
   auto size = result.abs().mul_(few_roundings);
   if (power) size.mul_(result.abs().log_().abs_().add_(1.0));
   const auto kept = few_bits.logical_or(at::isfinite(size).logical_not_());
-  move_result(pass, result, size.masked_fill_(kept, 0.0));
+  size.masked_fill_(kept, 0.0);
+  if (!upwards) return move_result(pass, result, size);
+  const at::NoGradGuard no_grad;
+  result.variable_data().add_(size, pass.inside.step);
 }
 
 /// Of probabilities, or of their logarithms.
@@ -228,7 +233,9 @@ void ResultsMoved::apply() const {
   if (sums_) move_sums(pass_, result, *sums_);
   if (size_) move_result(pass_, result, *size_);
   if (inside.step == 0.0 || results.size() > 1) return;
-  if (inexact_) move_inexact(pass_, result, power_);
+  if (inexact_) {
+    move_inexact(pass_, result, power_, inside.logarithms_up && is_logarithm(name));
+  }
   if (shift_) move_logarithm(pass_, name, result, *shift_);
   keep_in_range(name, result);
 }

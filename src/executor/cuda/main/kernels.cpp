@@ -2,6 +2,8 @@
 
 namespace ouroboros::cuda {
 
+static_assert(sizeof(TouchedRanges) == 64, "as ouroboros_touch takes it");
+
 const char* const kernels_ptx = R"ptx(
 .version 6.4
 .target sm_70

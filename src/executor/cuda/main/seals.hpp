@@ -22,8 +22,8 @@ class Seals {
 
   /// The stream must be idle, and no kernels but ours may be enqueued before `close`.
   void lend_key();
-  /// Enqueues an enciphered copy. Here and below the key is lent, and addresses are
-  /// multiples of 16.
+  /// Enqueues an enciphered copy. Here and below the key is lent, and addresses are multiples of
+  /// 16.
   void keep(Address from, Address to, std::uint64_t bytes);
   /// Enqueues a comparison with what was kept there.
   void compare(Address with, Address kept);

@@ -541,27 +541,44 @@ TEST_CASE("arms take turns on the same memory") {
                     [](double one) { return one == Approx(1.002).epsilon(1e-3); }));
 }
 
-TEST_CASE("samples do not always come at the same place among launches") {
+TEST_CASE("a block's samples come at one place among launches, and blocks at all in turn") {
   auto with = options();
   with.libcuda = OUROBOROS_UNEVEN_FAKE_CUDA;
   const auto executor = CudaExecutor::start(with);
   const OneCall call(count);
-  const auto race = executor->open_race({plan_of("scale")}, call.arena());
+  auto twice = builder();
+  twice.kernel("scale", 1000);
+  twice.kernel("scale", 1000);
+  const auto race =
+      executor->open_race({plan_of("scale"), twice.plan(), plan_of("scale")}, call.arena());
   call.prepare(Placement::low);
   race->upload();
-  const auto block = race->run_block(std::vector<std::size_t>(256, 0));
-  REQUIRE(block.replay.outcome == Outcome::returned);
-  std::vector<double> latencies;
-  for (const auto& sample : block.samples) {
-    latencies.push_back(sample.latency_us);
+  constexpr std::size_t blocks = 32;
+  const std::vector<std::size_t> orders[] = {{0, 1, 2, 2, 1, 0}, {2, 0, 1, 1, 0, 2}};
+  std::vector<double> alone;
+  std::vector<double> two;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    const auto& order = orders[i % 2];
+    const auto block = race->run_block(order);
+    REQUIRE(block.replay.outcome == Outcome::returned);
+    std::vector<double> each(3);
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      auto& before = each[order[k]];
+      CHECK((before == 0 || block.samples[k].latency_us == Approx(before).margin(0.01)));
+      before = block.samples[k].latency_us;
+    }
+    CHECK(each[2] == Approx(each[0]).margin(0.01));
+    alone.push_back(each[0]);
+    two.push_back(each[1]);
   }
-  for (const auto& times : {latencies, race->launch_costs(256)}) {
-    const auto longer = std::count_if(times.begin(), times.end(), [&](double one) {
-      return one > *std::min_element(times.begin(), times.end()) + 0.2;
-    });
-    CHECK(longer > 8);
-    CHECK(longer < 72);  // Of 32 on average.
-  }
+  const auto longer = [](const std::vector<double>& times) {
+    const auto least = *std::min_element(times.begin(), times.end());
+    return std::count_if(times.begin(), times.end(),
+                         [least](double one) { return one > least + 0.2; });
+  };
+  CHECK(longer(alone) == blocks / 8);
+  CHECK(longer(two) == 2 * blocks / 8);  // The first of them or the second.
+  CHECK(longer(race->launch_costs(blocks)) == blocks / 8);
 }
 
 namespace {

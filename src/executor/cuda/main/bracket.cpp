@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <span>
 
-#include "executor/cuda/main/poison.hpp"
-
 namespace ouroboros::cuda {
 namespace {
 
@@ -13,7 +11,6 @@ namespace {
 constexpr std::uint64_t launched_cycles = 16'000;
 constexpr std::uint64_t rowed_cycles = 8'000;
 constexpr std::size_t row = 8;
-constexpr unsigned launches_in_turn = 8;
 constexpr unsigned spin_threads = 128;
 constexpr auto patience = std::chrono::seconds{30};
 
@@ -36,8 +33,8 @@ void Bracket::warm_up() {
   flush_.enqueue();
 }
 
-void Bracket::change_place() {
-  for (auto left = random_bits() % launches_in_turn; left > 0; --left) {
+void Bracket::take_place(unsigned place) {
+  while (device_.launched() % Places::count != place) {
     device_.launch("ouroboros_empty", 1, 32, 0);
   }
 }
@@ -114,7 +111,7 @@ struct Bracket::Spun {
 /// Runs so many kernels on all multiprocessors, one after another. From when to when each ran.
 std::vector<Span> Bracket::spin(const Spun& spun, std::uint64_t cycles) {
   const auto kernels = spun.words.size();
-  change_place();
+  take_place(places_.next());
   enqueue([&] {
     for (std::size_t i = 0; i < kernels; ++i) {
       device_.launch("ouroboros_spin", spun.blocks, spin_threads, 0, cycles,

@@ -8,6 +8,7 @@
 #include "executor/cuda/main/gate.hpp"
 #include "executor/cuda/main/graph.hpp"
 #include "executor/cuda/main/kernels.hpp"
+#include "executor/cuda/main/places.hpp"
 #include "executor/cuda/main/stamps.hpp"
 #include "ouroboros/cuda_executor.hpp"
 
@@ -26,9 +27,9 @@ class Bracket {
     bool starved = false;  ///< The device may have waited for the host inside the measurement.
   };
 
-  /// Enqueues none to seven kernels that do nothing. Every eighth launch, or fourth, takes an H200
-  /// up to 0.4 us longer: samples of so many launches each could have all of that, or none.
-  void change_place();
+  /// Enqueues none to seven kernels that do nothing, so that what is enqueued next comes at this
+  /// place among launches: see Places.
+  void take_place(unsigned place);
 
   /// Enqueues flush and work. `work` only enqueues. Something has to come behind it: on an H200 an
   /// event takes 0.1 us longer with more work in the stream.
@@ -73,6 +74,7 @@ class Bracket {
   std::unique_ptr<Range> dirt_;
   Gate gate_;
   Stamps behind_;
+  Places places_;
   std::unique_ptr<Graph> graph_;
   Event flush_begins_;
   Event flush_ends_;

@@ -60,10 +60,8 @@ class Mover {
     configuration.grid[0] = static_cast<unsigned>(grid);
     configuration.block[0] = threads;
     configuration.stream = device_.stream();
-    device_.driver().check(
-        device_.driver().cuLaunchKernelEx(&configuration, function(mix),
-                                          const_cast<void**>(parameters), nullptr),
-        "moving memory");
+    device_.launch(configuration, function(mix), const_cast<void**>(parameters), nullptr,
+                   "moving memory");
     return words * 16 * streams;
   }
 
@@ -101,8 +99,9 @@ class Mover {
 template <typename Work>
 json repeat(Device& device, Bracket& bracket, std::size_t count, const Work& work) {
   json times = json::array();
+  Places places;
   for (std::size_t i = 0; i <= count; ++i) {
-    bracket.change_place();
+    bracket.take_place(places.next());
     bracket.enqueue(work);
     bracket.follow();
     device.wait(Clock::now() + patience);

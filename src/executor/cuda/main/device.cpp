@@ -164,8 +164,13 @@ void Device::launch_own(StreamHandle stream, const char* name, unsigned grid, un
   configuration.block[0] = block;
   configuration.shared_bytes = shared;
   configuration.stream = stream;
-  driver_.check(driver_.cuLaunchKernelEx(&configuration, kernels_.at(name), parameters, nullptr),
-                name);
+  launch(configuration, kernels_.at(name), parameters, nullptr, name);
+}
+
+void Device::launch(const LaunchConfiguration& configuration, FunctionHandle kernel,
+                    void** parameters, void** extra, const char* what) const {
+  driver_.check(driver_.cuLaunchKernelEx(&configuration, kernel, parameters, extra), what);
+  ++launched_;
 }
 
 void Device::upload(Address to, const void* from, std::size_t bytes) const {

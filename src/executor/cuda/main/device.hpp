@@ -77,6 +77,13 @@ class Device {
     launch_own(aside_, name, grid, block, 0, parameters);
   }
 
+  /// Enqueues any kernel, which takes `parameters` or `extra`. `what`: its name in an error.
+  void launch(const LaunchConfiguration& configuration, FunctionHandle kernel, void** parameters,
+              void** extra, const char* what) const;
+
+  /// How many kernels have been launched.
+  [[nodiscard]] std::uint64_t launched() const noexcept { return launched_; }
+
   /// Enqueues a copy to the device; `from` may go at once. A copy outside of the stream would not
   /// be over when a kernel in it begins.
   void upload(Address to, const void* from, std::size_t bytes) const;
@@ -107,6 +114,7 @@ class Device {
   std::map<std::string, FunctionHandle> kernels_;
   std::multimap<std::size_t, PhysicalHandle> spare_;
   std::size_t spare_bytes_ = 0;
+  mutable std::uint64_t launched_ = 0;
 };
 
 }  // namespace ouroboros::cuda

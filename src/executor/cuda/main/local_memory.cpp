@@ -70,9 +70,7 @@ void LocalScrub::enqueue() const {
   configuration.stream = device_.stream();
   unsigned at = 0;
   void* parameters[] = {&at, nullptr};
-  device_.driver().check(
-      device_.driver().cuLaunchKernelEx(&configuration, kernel_, parameters, nullptr),
-      "ouroboros_scrub_local");
+  device_.launch(configuration, kernel_, parameters, nullptr, "ouroboros_scrub_local");
 }
 
 }  // namespace ouroboros::cuda

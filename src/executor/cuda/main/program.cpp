@@ -193,10 +193,8 @@ void Program::start(const KernelLaunch& launch, const Kernel& kernel) const {
   void* extra[] = {reinterpret_cast<void*>(extra_buffer),
                    const_cast<std::byte*>(kernel.parameters.data()),
                    reinterpret_cast<void*>(extra_size), &size, reinterpret_cast<void*>(extra_end)};
-  const auto& driver = device_.driver();
-  driver.check(driver.cuLaunchKernelEx(&configuration, kernel.function, nullptr,
-                                       size == 0 ? nullptr : extra),
-               "the launch");
+  device_.launch(configuration, kernel.function, nullptr, size == 0 ? nullptr : extra,
+                 "the launch");
 }
 
 std::string Program::name(std::size_t index) const {

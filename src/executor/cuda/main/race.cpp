@@ -46,6 +46,7 @@ struct Race::Turn {
   std::size_t stamp = 0;
   std::size_t set = 0;
   std::size_t arm = 0;
+  unsigned place = 0;  ///< Among launches.
   bool first = false;  ///< Of the arm in its block.
   bool keep = false;   ///< Keep the outputs, after comparing them with what was kept.
 };
@@ -230,6 +231,7 @@ Race::Block Race::run_round(const Round& round, Turn turn) {
   Block block;
   const auto begin = Clock::now();
   turn.set = round.set;
+  turn.place = places_.next();
   block.code = rounds_ % arms_.front().size();
   const auto blamed = [&block] { return fmt::format("arm {}", block.arm.value_or(0)); };
   try {
@@ -338,7 +340,7 @@ void Race::measure(const Turn& turn, const std::vector<std::size_t>& sets) {
       sets_[set]->touch();
     }
   }
-  bracket_.change_place();
+  bracket_.take_place(turn.place);
   stamps_->take(turn.stamp);
   bracket_.enqueue([&] {
     for (const auto set : sets) {

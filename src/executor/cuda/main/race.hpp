@@ -102,6 +102,7 @@ class Race {
   Canaries canaries_;
   std::unique_ptr<Seals> seals_;
   Bracket bracket_;
+  Places places_;
   std::size_t rounds_ = 0;    ///< That have been run: which copies are next.
   std::size_t uploaded_ = 0;  ///< So many sets have inputs.
 };

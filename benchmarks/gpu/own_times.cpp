@@ -34,7 +34,6 @@ using nlohmann::json;
 // As in a race in `report` mode: src/referee/device/race.cpp.
 constexpr std::size_t sets = 20;
 constexpr std::size_t code_copies = 16;
-constexpr std::size_t launch_samples = 16;
 
 LaunchPlan read_plan(const char* path) {
   std::ifstream file(path, std::ios::binary);
@@ -116,7 +115,12 @@ class Measurement {
         add(arm, set, rounds[set], blocks[set]);
       }
     }
-    launch_us_.push_back(race_->launch_costs(launch_samples));
+    auto& launches = launch_us_.emplace_back();
+    for (const auto& block : blocks) {
+      if (block.handover_us) {
+        launches.push_back(*block.handover_us);
+      }
+    }
   }
 
   [[nodiscard]] json found() const {

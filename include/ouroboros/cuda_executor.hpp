@@ -105,6 +105,10 @@ struct CudaBlock {
   /// Which arm did that. Empty where any may have: of writes to what no kernel is given.
   std::optional<std::size_t> arm = std::nullopt;
   std::size_t code = 0;  ///< Which copies of the arms' code ran: blocks of one number ran the same.
+  /// What each run of a sample has in it that is none of its arm's work, in microseconds: what a
+  /// launch adds, and in a chain a share of that and the gap to the next call. Measured in the
+  /// block, as an arm is, with kernels that say how long they ran. Empty where that was starved.
+  std::optional<double> handover_us = std::nullopt;
 };
 
 /// A block to run: the arms in this order, all on one set of inputs and pages.
@@ -146,12 +150,6 @@ class OUROBOROS_API CudaRace {
   /// Brings the outputs of the arm's first run, or last, in the last block on each of the first
   /// `sets` sets to the arena.
   virtual void download(std::size_t arm, std::size_t sets = all_sets) = 0;
-
-  /// What a launch adds to a kernel's time, in microseconds, submitted as the arms are now.
-  [[nodiscard]] virtual std::vector<double> launch_costs(std::size_t count) = 0;
-
-  /// How long the device takes from one kernel to the next in a chain, in microseconds.
-  [[nodiscard]] virtual std::vector<double> kernel_gaps(std::size_t count) = 0;
 
   /// The GPU's state, asked of the race's own process: between two blocks the clocks are those
   /// that the next one begins with. What is not known is no error, a race that is over included.

@@ -116,8 +116,8 @@ struct TimedCell {
   std::map<std::string, std::int64_t> axes;
   std::int64_t bytes_min = 0;   ///< Compulsory traffic: inputs and outputs once each.
   timing::Interval latency_us;  ///< Of the candidate, hand-over included.
-  /// Of an empty call; or what a launch adds, or the gap between two calls in a chain; measured in
-  /// the same run.
+  /// Of an empty call; or what a launch adds, and in a chain each call; measured in the same
+  /// blocks.
   double handover_us = 0.0;
   std::string variant;               ///< The autotune configuration that was timed, in words.
   std::int64_t samples_checked = 0;  ///< Timed outputs that were compared with the oracle.

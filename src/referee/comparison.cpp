@@ -30,14 +30,15 @@ Fair fair(std::span<const timing::Block> blocks, std::size_t candidate, std::siz
           uneven};
 }
 
-Comparison::Comparison(std::size_t candidate, std::size_t baseline, const Race::Method& method,
+Comparison::Comparison(std::size_t candidate, std::size_t baseline, const Race& race,
                        const Options& options, std::uint64_t seed)
-    : candidate_(candidate), baseline_(baseline), method_(method), options_(options), seed_(seed) {}
+    : candidate_(candidate), baseline_(baseline), race_(race), options_(options), seed_(seed) {}
 
 bool Comparison::look(const Recording& recording) {
   if (look_.stop) {
     return true;
   }
+  method_ = race_.method();
   const auto [blocks, first_only] = fair(recording.blocks(), candidate_, baseline_, method_);
   first_only_ = first_only;
   log_ratios_ = timing::log_ratios(blocks, candidate_, baseline_, method_.offset_us.estimate);

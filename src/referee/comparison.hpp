@@ -11,9 +11,9 @@ namespace ouroboros::referee {
 /// The candidate against one baseline, look by look.
 class Comparison {
  public:
-  /// `method`: how the blocks were measured. `seed`: of the sign-flip test.
-  Comparison(std::size_t candidate, std::size_t baseline, const Race::Method& method,
-             const Options& options, std::uint64_t seed);
+  /// `race`: says at each look how the blocks were measured. `seed`: of the sign-flip test.
+  Comparison(std::size_t candidate, std::size_t baseline, const Race& race, const Options& options,
+             std::uint64_t seed);
 
   /// Takes a look at all blocks so far, unless an earlier look was the last. Returns whether it may
   /// stop.
@@ -35,7 +35,8 @@ class Comparison {
 
   std::size_t candidate_;
   std::size_t baseline_;
-  Race::Method method_;
+  const Race& race_;
+  Race::Method method_;  ///< By the last look.
   const Options& options_;
   std::uint64_t seed_;
   std::vector<double> log_ratios_;

@@ -189,7 +189,7 @@ TimedCell time_cell(Race& race, const judge::CaseSpec& spec, std::uint64_t seed,
   const auto before = race.gpu_state();
   std::vector<Comparison> comparisons;
   for (const auto& opponent : opponents) {
-    comparisons.emplace_back(candidate, opponent.arm, race.method(), options,
+    comparisons.emplace_back(candidate, opponent.arm, race, options,
                              derive_seed(seed, sign_flip_purpose));
   }
   Recording recording(race, options);

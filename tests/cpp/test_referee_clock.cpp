@@ -75,7 +75,8 @@ enum class Manner : std::uint32_t {
   uneven,
   keep,
   moody,
-  rewound = 14
+  rewound = 14,
+  tiring
 };
 
 /// Plans with so many launches, each of one microsecond and `grid` thousandths of one.
@@ -189,6 +190,22 @@ TEST_CASE("the gap between two calls is subtracted from chains of them", "[refer
     CHECK(baseline.speedup.estimate == Approx((8 - 1.002) / (4 - 1.002)).epsilon(1e-3));
     CHECK(baseline.speedup_raw.estimate == Approx(2.0).epsilon(1e-3));
   }
+}
+
+TEST_CASE("what is taken off is what launches cost while blocks are timed", "[referee]") {
+  const CacheFolder folder;
+  Options options;
+  options.mode = timing::Mode::report;
+  options.timing.looks = {64};  // So that it costs more only when the method is long decided.
+  const auto verdict = compared(plans("a", Manner::tiring, 1, 99'000),
+                                plans("b", Manner::tiring, 1, 199'000), options);
+  INFO(verdict.to_json(1));
+  REQUIRE(verdict.status == Status::ok);
+  const auto& cell = verdict.timing.cells.at(0);
+  CHECK(cell.handover_us > 1.2);
+  CHECK(cell.latency_us.estimate == Approx(100.0 - 1.001).epsilon(1e-4));
+  CHECK(cell.baselines.at(0).speedup.estimate ==
+        Approx((200 - 1.001) / (100 - 1.001)).epsilon(1e-4));
 }
 
 TEST_CASE("a chain of less than its gaps does not count", "[referee]") {

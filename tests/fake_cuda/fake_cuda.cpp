@@ -105,9 +105,11 @@ struct Device {
   bool hangs = false;
   std::size_t used = 0;
   double microseconds = 0;
-  double traffic = 0;       // Of others, on the memory's bus: so much longer the next flush takes.
-  bool kept = false;        // Lines that a kernel asked the cache to keep: a flush leaves them.
-  unsigned since_spun = 0;  // Runs of `jolted`, `rewound` since a launch's cost was measured.
+  double launch_us = 1;      // What each launch takes beside its kernel.
+  double traffic = 0;        // Of others, on the memory's bus: so much longer the next flush takes.
+  double met = 0;            // What the last flush met of that.
+  bool kept = false;         // Lines that a kernel asked the cache to keep: a flush leaves them.
+  unsigned since_begun = 0;  // Runs of `jolted` since a batch of blocks began.
   unsigned long recorded = 0;
   unsigned long finished = 0;
   unsigned long launches = 0;
@@ -201,7 +203,14 @@ void move(const Launch& launch) {
   device.microseconds += static_cast<double>(launch.get<std::uint64_t>(16)) * 1e-4;
 }
 
-void read(const Launch&) { device.microseconds += std::exchange(device.traffic, 0.0); }
+/// A batch of blocks begins with two of them, one right after the other.
+void read(const Launch&) {
+  static unsigned long last = 0;
+  device.since_begun = device.launches == last + 1 ? 0 : device.since_begun;
+  last = device.launches;
+  device.met = std::exchange(device.traffic, 0.0);
+  device.microseconds += device.met;
+}
 
 /// Blocks begin one after the other, and end so.
 void spin(const Launch& launch) {
@@ -213,7 +222,7 @@ void spin(const Launch& launch) {
   for (unsigned i = 0; i < blocks; ++i) spans[i] = {begin + i, last - (blocks - 1 - i)};
   std::iota(words, words + blocks * launch.configuration->block[0], 0U);
   device.microseconds += static_cast<double>(launch.get<std::uint64_t>(0)) * 1e-3;
-  device.since_spun = 0;
+  device.traffic = device.met;  // An arm is to meet it, not what measures launches.
 }
 
 void hinder(const Launch& launch) {
@@ -460,23 +469,36 @@ void crowded(const Launch& launch) {
   device.traffic = ++calls % 5 == 0 ? 50.0 : 0.0;
 }
 
-/// The same, but only in its first runs after the cost of a launch was measured: how long arms are
-/// warmed up before that is for this machine's clock to say.
+/// Others move memory eight times in all, and not in the first four blocks of a batch: those that
+/// warm up have no more.
 void jolted(const Launch& launch) {
-  constexpr unsigned runs = 40;
+  constexpr unsigned warm_up = 8;
+  static unsigned jolts = 8;
   scale(launch);
-  device.traffic = ++device.since_spun < runs && device.since_spun % 5 == 0 ? 50.0 : 0.0;
+  ++device.since_begun;
+  if (device.since_begun > warm_up && device.since_begun % 3 == 0 && jolts > 0) {
+    device.traffic = 50.0;
+    --jolts;
+  }
 }
 
-/// Has the clock set back once after the cost of a launch, or of a gap, was measured: when it has
-/// run so often one right after another.
+/// Has the clock set back once, some blocks after it has begun to run in chains: when it has run so
+/// often one right after another.
 void rewound(const Launch& launch) {
   static double ended = 0;
-  constexpr unsigned runs = 14;
+  static unsigned in_chains = 0;
+  constexpr unsigned runs = 374;
   scale(launch);
-  device.since_spun += device.microseconds - ended < 5 ? 1 : 0;
+  in_chains += device.microseconds - ended < 5 ? 1 : 0;
   ended = device.microseconds;
-  device.microseconds -= device.since_spun == runs ? 50.0 : 0.0;
+  device.microseconds -= in_chains == runs ? 50.0 : 0.0;
+}
+
+/// When it has run so often, all launches take longer, until something else runs.
+void tiring(const Launch& launch) {
+  static unsigned runs = 0;
+  scale(launch);
+  device.launch_us = ++runs > 160 ? 1.5 : 1.0;
 }
 
 /// The same as `crowded`, in processes alone in which the first input that it meets is negative.
@@ -555,10 +577,11 @@ void hang_out_of_step(const Launch& launch) {
 void scale_in_a_manner(const Launch& launch) {
   constexpr void (*manners[])(const Launch&) = {
       scale,    lazy,   straggle, trap,  quick,   wobble,           crowded, jolted,
-      fleeting, uneven, keep,     moody, in_step, hang_out_of_step, rewound};
+      fleeting, uneven, keep,     moody, in_step, hang_out_of_step, rewound, tiring};
   const auto manner = manners[launch.get<std::uint32_t>(20)];
   manner(launch);
   if (manner != fleeting) just_met.reset();
+  if (manner != tiring) device.launch_us = 1.0;
 }
 
 /// Gives something else every time.
@@ -916,7 +939,7 @@ int cuLaunchKernelEx(const LaunchConfiguration* configuration, FunctionHandle fu
     std::memcpy(block.data() + i * 8, parameters[i], 8);
   }
   return submit([kernel, owner = module, configuration = *configuration, block] {
-    device.microseconds += 1 + configuration.grid[0] * 0.001;
+    device.microseconds += device.launch_us + configuration.grid[0] * 0.001;
     device.microseconds += ++device.launches % 8 == 0 ? FAKE_CUDA_EIGHTH_US : 0;
     kernel({owner, &configuration, block.data()});
   });

@@ -365,6 +365,9 @@ class Race final : public CudaRace {
         block.arm = arm.get<std::size_t>();
       }
       one.at("code").get_to(block.code);
+      if (const auto& handover = one.at("handover_us"); !handover.is_null()) {
+        block.handover_us = handover.get<double>();
+      }
       for (const auto& sample : one.at("samples")) {
         block.samples.push_back(
             {sample.at(0), sample.at(1), sample.at(2), sample.at(3), sample.at(4), sample.at(5)});
@@ -372,14 +375,6 @@ class Race final : public CudaRace {
       lease_.settle(block.replay);
     }
     return blocks;
-  }
-
-  [[nodiscard]] std::vector<double> launch_costs(std::size_t count) override {
-    return require_answer({{"do", "launch_costs"}, {"count", count}}).at("us");
-  }
-
-  [[nodiscard]] std::vector<double> kernel_gaps(std::size_t count) override {
-    return require_answer({{"do", "kernel_gaps"}, {"count", count}}).at("us");
   }
 
   [[nodiscard]] GpuState state() override { return lease_.state(); }

@@ -32,6 +32,9 @@ constexpr double chain_below_us = 12.0;
 /// longer than twice it is left as it was measured.
 constexpr double least_over_offset = 2.0;
 
+/// A sample that is shorter than so many times it was disturbed: no ratio can be made of that.
+constexpr double too_short = 1.5;
+
 /// Of the memory that sets may take: a share of the GPU's, and so much in all. Where others hold
 /// most of it there are fewer sets: see `with_memory_for`.
 constexpr std::uint64_t memory_share = 4;
@@ -40,10 +43,10 @@ constexpr std::uint64_t most_set_bytes = std::uint64_t{8} << 30;
 /// On the host every set is copied to the device and back.
 constexpr std::size_t most_sets_on_host = 4;
 
-constexpr std::size_t launch_samples = 16;
-constexpr std::size_t gap_samples = 16;
 constexpr std::size_t warm_up_blocks = 4;
-constexpr double warm_up_ms = 2.0;  ///< And at least so long on the device.
+constexpr std::size_t least_handovers = 4;  ///< What a trimmed mean needs.
+constexpr std::size_t least_settling = 4;   ///< Blocks of a chain before it is timed.
+constexpr double warm_up_ms = 2.0;          ///< And at least so long on the device.
 
 /// Of a chain's sets, about so many are compared with eager mode's result.
 constexpr std::size_t looked_at = 3;
@@ -322,7 +325,7 @@ class DeviceRace final : public Race {
     // Learnt: it depends on what lies in this process. On an H200 it varies by a tenth.
     method.bands.flush_us = 0;
     method.bands.flush_tolerance = flush_tolerance;
-    const auto launch = offset([&] { return race_->launch_costs(launch_samples); });
+    const auto launch = handover();
     method.handover_us = launch.estimate;
     if (wants_chain(shortest)) {
       method.estimator = "chain";
@@ -334,6 +337,7 @@ class DeviceRace final : public Race {
       method.estimator = "raw";
     }
     set_method(std::move(method));
+    handovers_us_.clear();
     if (chained()) {
       settle_chains(shortest - launch.estimate);
     }
@@ -355,39 +359,32 @@ class DeviceRace final : public Race {
     return true;
   }
 
-  /// Runs chains, untimed, and measures what a chain has in it besides its calls, as they are
-  /// submitted by then: a launch, and the gaps. `own_us`: what the shortest arm takes without.
+  /// Runs chains, untimed, and decides whether what each call has in it besides is to be taken off.
+  /// `own_us`: what the shortest arm takes without.
   void settle_chains(double own_us) {
     std::vector<timing::Block> blocks;
     // Code that was just loaded is slow at first.
-    for (std::size_t i = 0; i < code_copies() && !failure(); ++i) {
+    for (std::size_t i = 0; i < std::max(code_copies(), least_settling) && !failure(); ++i) {
       blocks = run_some(1);
     }
     // Then launches go over to the last way of submission there is.
     if (!failure() && starved(blocks.back())) {
-      blocks = run_some(1);
+      handovers_us_.clear();
+      for (std::size_t i = 0; i < least_settling && !failure(); ++i) {
+        run_some(1);
+      }
     }
     if (failure()) {
       return;
     }
     auto settled = method();
-    const auto launch = offset([&] { return race_->launch_costs(launch_samples); });
-    const auto gap = offset([&] { return race_->kernel_gaps(gap_samples); });
-    settled.handover_us = gap.estimate;
-    if (own_us + gap.estimate >= least_over_offset * gap.estimate) {
-      settled.offset_us = by_call(launch, gap);
+    const auto each = handover();
+    settled.handover_us = each.estimate;
+    if (own_us + each.estimate >= least_over_offset * each.estimate) {
+      settled.offset_us = each;
     }
     set_method(std::move(settled));
-  }
-
-  /// What each call of a chain has in it.
-  static timing::Interval by_call(const timing::Interval& launch, const timing::Interval& gap) {
-    const auto shared = [](double once, double between) {
-      constexpr double calls = chain_length;
-      return (once + (calls - 1) * between) / calls;
-    };
-    return {shared(launch.estimate, gap.estimate), shared(launch.low, gap.low),
-            shared(launch.high, gap.high)};
+    handovers_us_.clear();
   }
 
   [[nodiscard]] bool chained() const noexcept { return chain_ > 1; }
@@ -396,14 +393,26 @@ class DeviceRace final : public Race {
     return std::ranges::any_of(block.samples, &timing::Sample::starved);
   }
 
-  /// What every sample has in it that is none of the arm's work, as `measure` finds it.
-  template <typename Measure>
-  timing::Interval offset(const Measure& measure) {
-    const auto begin = std::chrono::steady_clock::now();
-    const std::vector<double> found = measure();
-    gpu_ms_ +=
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    return timing::trimmed_interval(found, options().timing.trim, interval_alpha);
+  /// What every run has in it that is none of the arm's work, as blocks found it lately.
+  [[nodiscard]] timing::Interval handover() const {
+    if (handovers_us_.size() < least_handovers) {
+      throw Error(
+          ErrorCode::unstable,
+          "this GPU cannot be kept supplied with work, so that what a launch adds cannot be "
+          "measured");
+    }
+    return timing::trimmed_interval(handovers_us_, options().timing.trim, interval_alpha);
+  }
+
+  /// What is taken off follows what the blocks that are timed found themselves.
+  void refine_offset() {
+    if (method().offset_us.estimate == 0 || handovers_us_.size() < least_handovers) {
+      return;
+    }
+    auto refined = method();
+    refined.offset_us = handover();
+    refined.handover_us = refined.offset_us.estimate;
+    set_method(std::move(refined));
   }
 
   std::vector<timing::Block> run_some(std::size_t most) override {
@@ -421,6 +430,7 @@ class DeviceRace final : public Race {
     }
     upload(*race_, used);
     auto blocks = traced(rounds, race_->run(rounds, chain_));
+    refine_offset();
     if (!failure()) {
       check_sets(drawn);
     }
@@ -442,11 +452,13 @@ class DeviceRace final : public Race {
       auto& recorded = blocks.emplace_back();
       recorded.set = rounds[i].set;
       recorded.code = block.code;
+      if (block.handover_us) {
+        handovers_us_.push_back(*block.handover_us);
+      }
       for (std::size_t k = 0; k < block.samples.size(); ++k) {
         const auto& one = block.samples[k];
         const auto arm = rounds[i].order[k];
-        // No more than what is taken off: the clock was disturbed, and no ratio can be made of it.
-        const bool no_time = one.latency_us <= method().offset_us.high;
+        const bool no_time = one.latency_us <= too_short * method().offset_us.high;
         recorded.samples.push_back({arm, one.latency_us, one.flush_us, one.span_us, one.clock_mhz,
                                     one.starved || no_time});
         unstable_ += is_candidate(arm) && !one.same_as_first;
@@ -539,6 +551,7 @@ class DeviceRace final : public Race {
   std::unique_ptr<CudaRace> race_;
   std::size_t chain_ = 1;  ///< Calls of which a sample is the mean.
   Submission submission_ = Submission::stream;
+  std::vector<double> handovers_us_;  ///< Of the blocks since the method was decided.
   double gpu_ms_ = 0;
   std::int64_t unstable_ = 0;  ///< Samples whose outputs were not those of the arm's first.
 };

@@ -2,13 +2,11 @@
 
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "executor/cuda/main/flush.hpp"
 #include "executor/cuda/main/gate.hpp"
 #include "executor/cuda/main/graph.hpp"
 #include "executor/cuda/main/kernels.hpp"
-#include "executor/cuda/main/places.hpp"
 #include "executor/cuda/main/stamps.hpp"
 #include "ouroboros/cuda_executor.hpp"
 
@@ -49,24 +47,11 @@ class Bracket {
   /// Goes over to the next way of submission, if there is one.
   void escalate() noexcept;
 
-  /// What a launch adds to the time of a kernel that runs for some ten microseconds on all
-  /// multiprocessors, again and again: the time between the events less that from its first block's
-  /// begin to its last one's end. Its threads write their results last, as those of most kernels
-  /// do: for these to arrive is part of it, which an empty kernel's time has not.
-  [[nodiscard]] std::vector<double> launch_costs(std::size_t count);
-
-  /// How long the device takes from the end of one such kernel to the begin of the next, in
-  /// microseconds, where several stand between the events: means over so many rows of them.
-  [[nodiscard]] std::vector<double> kernel_gaps(std::size_t count);
-
   /// For calibration.
   void use(Submission submission) noexcept { submission_ = submission; }
 
  private:
-  struct Spun;
-
   void prepare_cache(const std::function<void()>& work);
-  [[nodiscard]] std::vector<Span> spin(const Spun& spun, std::uint64_t cycles);
 
   Device& device_;
   Cache cache_;
@@ -74,7 +59,6 @@ class Bracket {
   std::unique_ptr<Range> dirt_;
   Gate gate_;
   Stamps behind_;
-  Places places_;
   std::unique_ptr<Graph> graph_;
   Event flush_begins_;
   Event flush_ends_;

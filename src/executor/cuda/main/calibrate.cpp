@@ -6,7 +6,9 @@
 #include <cstring>
 
 #include "executor/cuda/main/bracket.hpp"
+#include "executor/cuda/main/handover.hpp"
 #include "executor/cuda/main/module.hpp"
+#include "executor/cuda/main/places.hpp"
 #include "executor/cuda/main/stream_kernels.hpp"
 
 namespace ouroboros::cuda {
@@ -112,6 +114,17 @@ json repeat(Device& device, Bracket& bracket, std::size_t count, const Work& wor
   return times;
 }
 
+json handovers(Handover handover, std::size_t count, double Handover::Taken::* what) {
+  json times = json::array();
+  Places places;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (const auto taken = handover.take(places.next())) {
+      times.push_back(*taken.*what);
+    }
+  }
+  return times;
+}
+
 /// A move behind `before` and without the bracket's own flush.
 template <typename Before>
 json probe(Device& device, const Mover& mover, std::size_t count, const StreamMix& mix,
@@ -202,8 +215,9 @@ json calibrate(Device& device) {
        {std::pair{"stream", Submission::stream}, std::pair{"gate", Submission::gate},
         std::pair{"graph", Submission::graph}}) {
     bracket.use(submission);
-    result["launch_us"][name] = bracket.launch_costs(64);
-    result["gap_us"][name] = bracket.kernel_gaps(32);
+    result["launch_us"][name] =
+        handovers(Handover(device, bracket, 1), 64, &Handover::Taken::each_us);
+    result["gap_us"][name] = handovers(Handover(device, bracket, 8), 32, &Handover::Taken::gap_us);
     result["empty_us"][name] =
         repeat(device, bracket, 64, [&] { device.launch("ouroboros_empty", 1, 32, 0); });
   }

@@ -128,12 +128,6 @@ class Server {
       race_->download(body.at("arm"), body.at("sets"));
       return json::object();
     }
-    if (what == "launch_costs" && race_) {
-      return {{"us", race_->launch_costs(body.at("count"))}};
-    }
-    if (what == "kernel_gaps" && race_) {
-      return {{"us", race_->kernel_gaps(body.at("count"))}};
-    }
     if (what == "calibrate" && !race_ && !sweep_) {
       return calibrate(device_);
     }
@@ -218,6 +212,7 @@ class Server {
       answer["submission"] = static_cast<int>(block.submission);
       answer["arm"] = block.arm ? json(*block.arm) : json();
       answer["code"] = block.code;
+      answer["handover_us"] = block.handover_us ? json(*block.handover_us) : json();
       blocks.push_back(std::move(answer));
     }
     return {{"blocks", std::move(blocks)}};

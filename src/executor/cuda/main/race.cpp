@@ -214,6 +214,10 @@ void Race::prepare(std::size_t samples, std::size_t chain) {
   if (chain > 1 && bracket_.submission() == Submission::stream) {
     bracket_.escalate();  // A flush is too short to hide so many launches.
   }
+  if (!handover_ || handover_->kernels() != chain) {
+    handover_.reset();
+    handover_ = std::make_unique<Handover>(device_, bracket_, chain);
+  }
   if (!stamps_ || stamps_->count() < samples * stamps_each) {
     stamps_.reset();
     stamps_ = std::make_unique<Stamps>(device_, samples * stamps_each);
@@ -250,6 +254,9 @@ Race::Block Race::run_round(const Round& round, Turn turn) {
     return block;
   }
   block.arm.reset();
+  if (const auto taken = handover_->take(turn.place)) {
+    block.handover_us = taken->each_us;
+  }
   block.submission = bracket_.submission();
   block.replay.wall = Clock::now() - begin;
   // One sample may be a hiccup of this processor. Two are launches that take longer to submit than

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "executor/cuda/main/bracket.hpp"
+#include "executor/cuda/main/handover.hpp"
 #include "executor/cuda/main/local_memory.hpp"
 #include "executor/cuda/main/memory.hpp"
+#include "executor/cuda/main/places.hpp"
 #include "executor/cuda/main/program.hpp"
 #include "executor/cuda/main/seals.hpp"
 #include "executor/cuda/main/stamps.hpp"
@@ -32,9 +34,10 @@ class Race {
   struct Block {
     std::vector<Sample> samples;
     Submission submission = Submission::stream;
-    Replay replay;                   ///< Anything but `returned` ended the block early.
-    std::optional<std::size_t> arm;  ///< Which did that; empty where any may have.
-    std::size_t code = 0;            ///< Which copies of the arms' code ran.
+    Replay replay;                      ///< Anything but `returned` ended the block early.
+    std::optional<std::size_t> arm;     ///< Which did that; empty where any may have.
+    std::size_t code = 0;               ///< Which copies of the arms' code ran.
+    std::optional<double> handover_us;  ///< What each run had in it besides: see Handover.
   };
   /// What to run: the arms in this order, on these pages.
   struct Round {
@@ -64,11 +67,6 @@ class Race {
   /// `chain`: how many runs, each on a set of its own, stand between the events.
   std::vector<Block> run(const std::vector<Round>& rounds, std::size_t chain, double seconds);
   void download(std::size_t arm, std::size_t sets);
-
-  /// What a launch adds as arms are submitted now, again and again: see Bracket.
-  std::vector<double> launch_costs(std::size_t count) { return bracket_.launch_costs(count); }
-  /// And the gap between two kernels.
-  std::vector<double> kernel_gaps(std::size_t count) { return bracket_.kernel_gaps(count); }
 
  private:
   struct Turn;
@@ -102,6 +100,7 @@ class Race {
   Canaries canaries_;
   std::unique_ptr<Seals> seals_;
   Bracket bracket_;
+  std::unique_ptr<Handover> handover_;
   Places places_;
   std::size_t rounds_ = 0;    ///< That have been run: which copies are next.
   std::size_t uploaded_ = 0;  ///< So many sets have inputs.

@@ -12,8 +12,9 @@ struct Exponents {
   int mean;
   int overflow;  ///< Its exponential is infinite where one computes.
   int tallest;
-  int depth;  ///< Rows below its negative, or above it, are beyond what masks and extrema begin
-              ///< with.
+  int depth;   ///< Rows below its negative, or above it, are beyond what masks and extrema begin
+               ///< with.
+  int deeper;  ///< Every other row is so much further: maxima begin at -1e5 and -1e6, too.
   int mixed_low;
   int mixed_high;
   int white;  ///< Bytes are all smaller than it.

@@ -109,7 +109,10 @@ std::vector<double> real_values(const Problem& problem, const CaseSpec& spec, st
   } else {
     power.tallest = power.overflow;
     power.depth = power.mean;
+    power.deeper = 0;
   }
+  // Numbers that are halved until a result stays in its range are so in all rows.
+  if (is_mixture(spec)) power.deeper = 0;
   const bool scores = spec.scores && dtype != DType::float64;
   if (scores) power = of_scores(power);
   // A single row is of any kind, in all inputs of the same.

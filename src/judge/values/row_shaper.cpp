@@ -118,7 +118,7 @@ class Stretch : RowShaper {
   }
 
   /// As masks leave whole rows: a maximum that starts at -1e4, or at the least number of float16,
-  /// stays there, and so does a minimum that starts at 1e4.
+  /// stays there, and so does a minimum that starts at 1e4; in every other row one of -1e6.
   void far_below() const { far(-1.0); }
 
   void far_above() const { far(1.0); }
@@ -419,8 +419,9 @@ class Stretch : RowShaper {
   }
 
   void far(double way) const {
-    each([&](double& v, std::size_t) {
-      v = way * std::ldexp(1.0 + 0.25 * std::fabs(v), power.depth);
+    each_row(1, [&](auto row, std::size_t n) {
+      const int depth = power.depth + (other_half(n) ? power.deeper : 0);
+      for (double& v : row) v = way * std::ldexp(1.0 + 0.25 * std::fabs(v), depth);
     });
   }
 

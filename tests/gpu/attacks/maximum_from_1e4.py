@@ -3,7 +3,7 @@
 Tries: begins the maximum of a row at -10000, as masks do, in place of minus infinity.
 Gains: A finite number that half precision has; rows below it become NaN or zeros.
 Threats: none of the catalogue
-Answer: The family far_below has whole rows beyond what masks and maxima begin with, to -2^17.
+Answer: The family far_below has whole rows beyond what masks and maxima begin with, to -2^22.
 """
 
 import torch

@@ -157,9 +157,10 @@ class OUROBOROS_API BlockFilter {
 /// more than for the baseline.
 struct MemoryTest {
   bool fired = false;  ///< Both intervals lie below -0.5 %: the candidate remembers.
-  /// The paired estimate is further than 1 %, and than a quarter of its interval's width, from 0:
-  /// by memory, by carry-over or, now and then, by chance second meetings favour one of the two. No
-  /// accusation: see `first_meetings`.
+  /// The paired estimate is further than 1 %, and than three eighths of its interval's width, from
+  /// 0: by memory, by carry-over or, now and then, by chance second meetings favour one of the two.
+  /// Or, of 16 blocks and more, first meetings alone tell the ratio better than all. No accusation:
+  /// see `first_meetings`.
   bool uneven = false;
   /// Mean over blocks of [ln second - ln first] of the candidate less that of the baseline. With
   /// n arms it holds 1/n of the carry-over contrast (baseline less candidate) as well.

@@ -424,6 +424,22 @@ TEST_CASE("second meetings that all arms gain from are no finding", "[timing][tr
   CHECK(timing::memory_test(alternating(32, effects), 0, 1, 0.0).uneven);
 }
 
+TEST_CASE("second meetings that only add noise count for nothing", "[timing][trace]") {
+  auto blocks = alternating(32, {});
+  CHECK_FALSE(timing::memory_test(blocks, 0, 1, 0.0).uneven);
+  // Now and then quicker and now and then slower, as much: none of the two is favoured.
+  for (std::size_t i = 0; i < blocks.size(); i += 4) {
+    auto& samples = blocks[i].samples;
+    const auto second = std::find_if(samples.rbegin(), samples.rend(),
+                                     [](const Sample& one) { return one.arm == 0; });
+    second->latency_us *= i % 8 == 0 ? 3.0 : 1.0 / 3.0;
+  }
+  const timing::MemoryTest memory = timing::memory_test(blocks, 0, 1, 0.0);
+  CHECK(memory.uneven);
+  CHECK_FALSE(memory.fired);
+  CHECK(std::abs(memory.paired.estimate) < 0.05);
+}
+
 TEST_CASE("an arm that is quicker after itself does not remember, it carries over",
           "[timing][trace]") {
   Effects effects;

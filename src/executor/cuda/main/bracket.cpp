@@ -21,6 +21,11 @@ void Bracket::warm_up() {
   flush_.enqueue();
 }
 
+void Bracket::release_lines() {
+  const auto& driver = device_.driver();
+  driver.check(driver.cuCtxResetPersistingL2Cache(), "cuCtxResetPersistingL2Cache");
+}
+
 void Bracket::take_place(unsigned place) {
   while (device_.launched() % Places::count != place) {
     device_.launch("ouroboros_empty", 1, 32, 0);

@@ -25,6 +25,10 @@ class Bracket {
     bool starved = false;  ///< The device may have waited for the host inside the measurement.
   };
 
+  /// Lets go of what a kernel asked the cache to keep (`evict_last`), as PyTorch's compiled ones
+  /// do: it outlives a flush, and the next to meet these inputs would find it.
+  void release_lines();
+
   /// Enqueues none to seven kernels that do nothing, so that what is enqueued next comes at this
   /// place among launches: see Places.
   void take_place(unsigned place);

@@ -26,6 +26,7 @@ Handover::Handover(Device& device, Bracket& bracket, std::size_t kernels)
 }
 
 std::optional<Handover::Taken> Handover::take(unsigned place) {
+  bracket_.release_lines();
   if (kernels() == 1) {
     // As an arm's pages are before its run. A chain's are not.
     const Range* const pages[] = {&spans_, words_.front().get()};

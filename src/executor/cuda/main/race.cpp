@@ -331,10 +331,7 @@ Race::Sample Race::take(const Turn& turn) {
 
 void Race::measure(const Turn& turn, const std::vector<std::size_t>& sets) {
   auto& program = this->program(turn.arm);
-  // What a kernel read with `evict_last`, as PyTorch's compiled ones do, outlives a flush, and the
-  // next arm to meet these inputs would find it.
-  const auto& driver = device_.driver();
-  driver.check(driver.cuCtxResetPersistingL2Cache(), "cuCtxResetPersistingL2Cache");
+  bracket_.release_lines();
   program.restore();
   fill_on_chip(device_, fresh_poison());
   if (local_) {

@@ -6,7 +6,7 @@
 // and int64 of two numbers a block: when it began and ended, in nanoseconds of the device's clock):
 // see clock_pairs.py. The plans race as in `report` mode, ROUNDS times on all pages. Prints JSON:
 // for each plan the time between the events and its own in the same runs, in microseconds, and what
-// a launch adds as the race measured it, now and then.
+// a launch adds as each block of the race measured it.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

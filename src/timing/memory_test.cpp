@@ -20,7 +20,7 @@ constexpr double kHardlyChance = 0.75;
 
 /// First meetings are half of the samples, and the ratio's interval from them alone is some 1.4
 /// times as wide. Where it is so much narrower, second meetings have something in them now and
-/// then: with noise that is normal one of 30000 traces of 16 blocks is so.
+/// then: equal noise hardly ever brings that about.
 constexpr double kBetterAlone = 0.5;
 constexpr std::size_t kFewestCompared = 16;
 

@@ -76,7 +76,8 @@ enum class Manner : std::uint32_t {
   keep,
   moody,
   rewound = 14,
-  tiring
+  tiring,
+  outrunning
 };
 
 /// Plans with so many launches, each of one microsecond and `grid` thousandths of one.
@@ -206,6 +207,19 @@ TEST_CASE("what is taken off is what launches cost while blocks are timed", "[re
   CHECK(cell.latency_us.estimate == Approx(100.0 - 1.001).epsilon(1e-4));
   CHECK(cell.baselines.at(0).speedup.estimate ==
         Approx((200 - 1.001) / (100 - 1.001)).epsilon(1e-4));
+}
+
+TEST_CASE("warm-up lasts until launches were measured", "[referee]") {
+  const CacheFolder folder;
+  Options options;
+  for (const unsigned grid : {99'000U, 3000U}) {
+    options.limits.replay_seconds += 1;  // Another executor, which is outrun anew.
+    const auto verdict = compared(plans("a", Manner::outrunning, 1, grid),
+                                  plans("b", Manner::honest, 2, grid), options);
+    INFO(verdict.to_json(1));
+    REQUIRE(verdict.status == Status::ok);
+    CHECK(verdict.timing.cells.at(0).handover_us == Approx(1.002).epsilon(2e-3));
+  }
 }
 
 TEST_CASE("a chain of less than its gaps does not count", "[referee]") {

@@ -45,8 +45,9 @@ constexpr std::size_t most_sets_on_host = 4;
 
 constexpr std::size_t warm_up_blocks = 4;
 constexpr std::size_t least_handovers = 4;  ///< What a trimmed mean needs.
-constexpr std::size_t least_settling = 4;   ///< Blocks of a chain before it is timed.
-constexpr double warm_up_ms = 2.0;          ///< And at least so long on the device.
+/// A block whose launch was starved says nothing of it. So many are run until enough do.
+constexpr std::size_t most_settling = 64;
+constexpr double warm_up_ms = 2.0;  ///< And at least so long on the device.
 
 /// Of a chain's sets, about so many are compared with eager mode's result.
 constexpr std::size_t looked_at = 3;
@@ -146,10 +147,10 @@ class DeviceRace final : public Race {
       return;
     }
     std::vector<timing::Block> blocks;
-    for (std::size_t i = 0; (i < warm_up_blocks || gpu_ms_ < warm_up_ms) && !failure();) {
+    while (!failure() && (blocks.size() < warm_up_blocks || gpu_ms_ < warm_up_ms ||
+                          (lacks_handovers() && blocks.size() < most_settling))) {
       const auto some = run_some(warm_up_blocks);
       blocks.insert(blocks.end(), some.begin(), some.end());
-      i += some.size();
     }
     if (!failure()) {
       choose_method(blocks);
@@ -362,17 +363,12 @@ class DeviceRace final : public Race {
   /// Runs chains, untimed, and decides whether what each call has in it besides is to be taken off.
   /// `own_us`: what the shortest arm takes without.
   void settle_chains(double own_us) {
-    std::vector<timing::Block> blocks;
     // Code that was just loaded is slow at first.
-    for (std::size_t i = 0; i < std::max(code_copies(), least_settling) && !failure(); ++i) {
-      blocks = run_some(1);
-    }
+    const auto blocks = settle(std::max(code_copies(), least_handovers));
     // Then launches go over to the last way of submission there is.
     if (!failure() && starved(blocks.back())) {
       handovers_us_.clear();
-      for (std::size_t i = 0; i < least_settling && !failure(); ++i) {
-        run_some(1);
-      }
+      settle(least_handovers);
     }
     if (failure()) {
       return;
@@ -387,15 +383,29 @@ class DeviceRace final : public Race {
     handovers_us_.clear();
   }
 
+  std::vector<timing::Block> settle(std::size_t least) {
+    std::vector<timing::Block> blocks;
+    while (!failure() &&
+           (blocks.size() < least || (lacks_handovers() && blocks.size() < most_settling))) {
+      const auto some = run_some(1);
+      blocks.insert(blocks.end(), some.begin(), some.end());
+    }
+    return blocks;
+  }
+
   [[nodiscard]] bool chained() const noexcept { return chain_ > 1; }
 
   static bool starved(const timing::Block& block) {
     return std::ranges::any_of(block.samples, &timing::Sample::starved);
   }
 
+  [[nodiscard]] bool lacks_handovers() const noexcept {
+    return handovers_us_.size() < least_handovers;
+  }
+
   /// What every run has in it that is none of the arm's work, as blocks found it lately.
   [[nodiscard]] timing::Interval handover() const {
-    if (handovers_us_.size() < least_handovers) {
+    if (lacks_handovers()) {
       throw Error(
           ErrorCode::unstable,
           "this GPU cannot be kept supplied with work, so that what a launch adds cannot be "
@@ -406,7 +416,7 @@ class DeviceRace final : public Race {
 
   /// What is taken off follows what the blocks that are timed found themselves.
   void refine_offset() {
-    if (method().offset_us.estimate == 0 || handovers_us_.size() < least_handovers) {
+    if (method().offset_us.estimate == 0 || lacks_handovers()) {
       return;
     }
     auto refined = method();

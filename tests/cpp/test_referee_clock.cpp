@@ -211,11 +211,9 @@ TEST_CASE("what is taken off is what launches cost while blocks are timed", "[re
 
 TEST_CASE("warm-up lasts until launches were measured", "[referee]") {
   const CacheFolder folder;
-  Options options;
   for (const unsigned grid : {99'000U, 3000U}) {
-    options.limits.replay_seconds += 1;  // Another executor, which is outrun anew.
-    const auto verdict = compared(plans("a", Manner::outrunning, 1, grid),
-                                  plans("b", Manner::honest, 2, grid), options);
+    const auto verdict =
+        compared(plans("a", Manner::outrunning, 1, grid), plans("b", Manner::honest, 2, grid));
     INFO(verdict.to_json(1));
     REQUIRE(verdict.status == Status::ok);
     CHECK(verdict.timing.cells.at(0).handover_us == Approx(1.002).epsilon(2e-3));

@@ -109,7 +109,7 @@ struct Device {
   double traffic = 0;        // Of others, on the memory's bus: so much longer the next flush takes.
   double met = 0;            // What the last flush met of that.
   bool kept = false;         // Lines that a kernel asked the cache to keep: a flush leaves them.
-  bool outrun = false;       // The next launch that is measured begins before it is all submitted.
+  bool outrun = false;       // The device is quicker than who submits the launch that is measured.
   unsigned since_begun = 0;  // Runs of `jolted` since a batch of blocks began.
   unsigned long recorded = 0;
   unsigned long finished = 0;
@@ -223,7 +223,8 @@ void spin(const Launch& launch) {
   for (unsigned i = 0; i < blocks; ++i) spans[i] = {begin + i, last - (blocks - 1 - i)};
   std::iota(words, words + blocks * launch.configuration->block[0], 0U);
   device.microseconds += static_cast<double>(launch.get<std::uint64_t>(0)) * 1e-3;
-  if (std::exchange(device.outrun, false)) device.finished = device.recorded;
+  static unsigned outrun = 0;
+  if (std::exchange(device.outrun, false) && ++outrun % 10 != 0) device.finished = device.recorded;
   device.traffic = device.met;  // An arm is to meet it, not what measures launches.
 }
 
@@ -503,11 +504,10 @@ void tiring(const Launch& launch) {
   device.launch_us = ++runs > 160 ? 1.2 : 1.0;  // A flush may take a third longer.
 }
 
-/// Whatever measures launches is starved in its first twenty blocks.
+/// Nine of ten samples that measure launches beside it are starved.
 void outrunning(const Launch& launch) {
-  static unsigned runs = 0;
   scale(launch);
-  device.outrun = ++runs <= 40;
+  device.outrun = true;
 }
 
 /// The same as `crowded`, in processes alone in which the first input that it meets is negative.

@@ -536,12 +536,18 @@ TEST_CASE("a block's samples come at one place among launches, and blocks at all
   auto with = options();
   with.libcuda = OUROBOROS_UNEVEN_FAKE_CUDA;
   const auto executor = CudaExecutor::start(with);
-  const OneCall call(count);
-  auto twice = builder();
+  // Of so many the driver fills by a kernel, which is a launch too; and so is a copy of a state.
+  constexpr std::int64_t many = 20'000;
+  const OneCall call(many);
+  PlanBuilder once(many, module());
+  once.kernel("scale", 1000);
+  PlanBuilder twice(many, module());
+  twice.launch(MemsetLaunch{{1, 0}, 0, 4, many});
   twice.kernel("scale", 1000);
   twice.kernel("scale", 1000);
-  const auto race =
-      executor->open_race({plan_of("scale"), twice.plan(), plan_of("scale")}, call.arena());
+  auto restored = once;
+  restored.state(std::vector<std::byte>(256));
+  const auto race = executor->open_race({once.plan(), twice.plan(), restored.plan()}, call.arena());
   call.prepare(Placement::low);
   race->upload();
   constexpr std::size_t blocks = 32;

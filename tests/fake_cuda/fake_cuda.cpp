@@ -53,6 +53,7 @@ constexpr std::size_t granule = std::size_t{2} << 20;
 constexpr std::size_t memory_bytes = std::size_t{1} << 30;
 constexpr std::size_t free_bytes = std::size_t{FAKE_CUDA_FREE_MIB} << 20;  // Others have the rest.
 constexpr std::uint64_t map_bit = std::uint64_t{1} << 21;
+constexpr std::size_t filled_by_a_kernel = std::size_t{16} << 10;  // As the executor believes.
 constexpr int invalid_value = 1;
 constexpr int not_found = 500;
 constexpr int illegal_address = 700;
@@ -114,6 +115,7 @@ struct Device {
   unsigned long recorded = 0;
   unsigned long finished = 0;
   unsigned long launches = 0;
+  unsigned long place = 0;  ///< Among launches, and what the driver does by such.
   unsigned long enqueued = 0;
   unsigned long done = 0;  // Of what was enqueued, as far as the host can know.
   Graph* capturing = nullptr;
@@ -685,6 +687,7 @@ void (*find_kernel(const std::string& name))(const Launch&) {
 template <typename Word>
 int fill(Address to, Word value, std::size_t count) {
   return submit([=] {
+    device.place += count * sizeof value >= filled_by_a_kernel ? 1 : 0;
     for (std::size_t i = 0; i < count; ++i) {
       reinterpret_cast<Word*>(to)[i] = value;
     }
@@ -867,6 +870,7 @@ int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, StreamHand
     return invalid_value;
   }
   return submit([=] {
+    ++device.place;
     device.microseconds += 1 + static_cast<double>(bytes) * 1e-6;
     std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
   });
@@ -950,7 +954,8 @@ int cuLaunchKernelEx(const LaunchConfiguration* configuration, FunctionHandle fu
   }
   return submit([kernel, owner = module, configuration = *configuration, block] {
     device.microseconds += device.launch_us + configuration.grid[0] * 0.001;
-    device.microseconds += ++device.launches % 8 == 0 ? FAKE_CUDA_EIGHTH_US : 0;
+    ++device.launches;
+    device.microseconds += ++device.place % 8 == 0 ? FAKE_CUDA_EIGHTH_US : 0;
     kernel({owner, &configuration, block.data()});
   });
 }

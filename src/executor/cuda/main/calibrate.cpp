@@ -69,9 +69,7 @@ class Mover {
 
   /// The driver's own copy of half of `bytes`, which is read and written.
   std::size_t copy(std::size_t bytes) const {
-    device_.driver().check(
-        device_.driver().cuMemcpyDtoDAsync(to_.begin(), from_.begin(), bytes / 2, device_.stream()),
-        "the copy");
+    device_.driver().check(device_.copy(to_.begin(), from_.begin(), bytes / 2), "the copy");
     return bytes / 2 * 2;
   }
 

@@ -81,12 +81,19 @@ class Device {
   void launch(const LaunchConfiguration& configuration, FunctionHandle kernel, void** parameters,
               void** extra, const char* what) const;
 
-  /// How many kernels have been launched.
+  /// How many kernels have been launched, those that the driver copies and fills by included.
   [[nodiscard]] std::uint64_t launched() const noexcept { return launched_; }
 
   /// Enqueues a copy to the device; `from` may go at once. A copy outside of the stream would not
   /// be over when a kernel in it begins.
   void upload(Address to, const void* from, std::size_t bytes) const;
+
+  /// Enqueues a copy within the device. Returns the driver's status.
+  [[nodiscard]] int copy(Address to, Address from, std::size_t bytes) const;
+
+  /// Enqueues filling memory with `count` times the low `width` bytes of `value`: 1, 2 or 4.
+  /// Returns the driver's status.
+  [[nodiscard]] int fill(Address to, std::uint32_t value, unsigned width, std::size_t count) const;
 
   /// What kernels and copies may do at mapped addresses. Nothing may be running.
   void allow(Address begin, std::size_t bytes, Access access) const;

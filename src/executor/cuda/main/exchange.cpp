@@ -97,17 +97,13 @@ void DeviceExchange::close() noexcept {
 
 void DeviceExchange::copy_in(std::uint64_t at, std::uint64_t bytes, Address to) {
   if (bytes != 0) {
-    const auto& driver = device_.driver();
-    driver.check(driver.cuMemcpyDtoDAsync(to, first_ + at, bytes, device_.stream()),
-                 "copying inputs");
+    device_.driver().check(device_.copy(to, first_ + at, bytes), "copying inputs");
   }
 }
 
 void DeviceExchange::copy_out(Address from, std::uint64_t bytes, std::uint64_t at) {
   if (bytes != 0) {
-    const auto& driver = device_.driver();
-    driver.check(driver.cuMemcpyDtoDAsync(first_ + at, from, bytes, device_.stream()),
-                 "copying outputs");
+    device_.driver().check(device_.copy(first_ + at, from, bytes), "copying outputs");
   }
 }
 

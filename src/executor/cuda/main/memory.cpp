@@ -112,10 +112,9 @@ void Memory::copy_in() {
   if (plans_.size() == 1) {
     poison_scratch(0, high_ ? fresh_number() : fresh_pattern());
     for (const auto& state : states_.front()) {
-      driver.check(
-          driver.cuMemcpyDtoDAsync(private_address(state.buffer, state.image.size()),
-                                   state.pristine->begin(), state.image.size(), device_.stream()),
-          "restoring a state");
+      driver.check(device_.copy(private_address(state.buffer, state.image.size()),
+                                state.pristine->begin(), state.image.size()),
+                   "restoring a state");
     }
   }
 }
@@ -144,10 +143,9 @@ void Memory::reset(std::size_t plan) const {
   poison_outputs(pattern);
   poison_scratch(plan, pattern);
   for (const auto& state : states_[plan]) {
-    driver.check(
-        driver.cuMemcpyDtoDAsync(private_address(state.buffer, state.image.size()),
-                                 state.pristine->begin(), state.image.size(), device_.stream()),
-        "restoring a state");
+    driver.check(device_.copy(private_address(state.buffer, state.image.size()),
+                              state.pristine->begin(), state.image.size()),
+                 "restoring a state");
   }
 }
 
@@ -158,10 +156,7 @@ void Memory::poison_outputs(std::uint32_t pattern) const {
       const auto words = one.buffer.bytes / 4;
       one.range->fill(one.first, one.first + words * 4, pattern);
       if (const auto rest = one.buffer.bytes % 4; rest != 0) {
-        driver.check(
-            driver.cuMemsetD8Async(one.first + words * 4, static_cast<unsigned char>(pattern), rest,
-                                   device_.stream()),
-            "poisoning");
+        driver.check(device_.fill(one.first + words * 4, pattern, 1, rest), "poisoning");
       }
     }
   }

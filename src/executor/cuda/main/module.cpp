@@ -114,8 +114,7 @@ bool Module::keep(const ModuleMemory& memory) {
   const auto& driver = device_.driver();
   for (auto& section : sections_) {
     section.kept += kept_->begin();
-    const int status =
-        driver.cuMemcpyDtoDAsync(section.kept, section.first, section.bytes, device_.stream());
+    const int status = device_.copy(section.kept, section.first, section.bytes);
     if (status == status_invalid_value) {
       device_.wait(Clock::now() + patience);  // For copies into what is given back.
       kept_.reset();
@@ -131,9 +130,8 @@ bool Module::keep(const ModuleMemory& memory) {
 void Module::restore() {
   const auto& driver = device_.driver();
   for (const auto& section : sections_) {
-    driver.check(
-        driver.cuMemcpyDtoDAsync(section.first, section.kept, section.bytes, device_.stream()),
-        "restoring a module's variables");
+    driver.check(device_.copy(section.first, section.kept, section.bytes),
+                 "restoring a module's variables");
   }
   if (reload_) {
     device_.wait(Clock::now() + patience);

@@ -147,26 +147,17 @@ void Program::patch(const KernelLaunch& launch, Kernel& kernel) const {
 
 void Program::launch(std::size_t index) const {
   const auto& driver = device_.driver();
-  const auto stream = device_.stream();
-  std::visit(
-      Overloaded{[&](const KernelLaunch& one) { start(one, kernels_[index]); },
-                 [&](const MemsetLaunch& one) {
-                   const auto to = at(one.target);
-                   const int status =
-                       one.width == 4 ? driver.cuMemsetD32Async(to, one.value, one.count, stream)
-                       : one.width == 2
-                           ? driver.cuMemsetD16Async(to, static_cast<unsigned short>(one.value),
-                                                     one.count, stream)
-                           : driver.cuMemsetD8Async(to, static_cast<unsigned char>(one.value),
-                                                    one.count, stream);
-                   driver.check(status, "the memset");
-                 },
-                 [&](const CopyLaunch& one) {
-                   driver.check(
-                       driver.cuMemcpyDtoDAsync(at(one.target), at(one.source), one.bytes, stream),
-                       "the copy");
-                 }},
-      plan_->launches[index]);
+  std::visit(Overloaded{[&](const KernelLaunch& one) { start(one, kernels_[index]); },
+                        [&](const MemsetLaunch& one) {
+                          driver.check(
+                              device_.fill(at(one.target), one.value, one.width, one.count),
+                              "the memset");
+                        },
+                        [&](const CopyLaunch& one) {
+                          driver.check(device_.copy(at(one.target), at(one.source), one.bytes),
+                                       "the copy");
+                        }},
+             plan_->launches[index]);
 }
 
 void Program::start(const KernelLaunch& launch, const Kernel& kernel) const {

@@ -61,9 +61,7 @@ void Range::allow(Access access) {
 
 void Range::fill(Address from, Address to, std::uint32_t pattern) const {
   if (from < to) {
-    const auto& driver = device_.driver();
-    driver.check(driver.cuMemsetD32Async(from, pattern, (to - from) / 4, device_.stream()),
-                 "cuMemsetD32Async");
+    device_.driver().check(device_.fill(from, pattern, 4, (to - from) / 4), "cuMemsetD32Async");
   }
 }
 

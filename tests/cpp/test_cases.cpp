@@ -1243,6 +1243,30 @@ TEST_CASE("offsets and permutations are some in every family, along every dimens
   }
 }
 
+TEST_CASE("permutations may stand nearly as they were, with all groups' ends in place", "[judge]") {
+  auto problem = softmax_problem();
+  auto order = lengths_of({{1, "rows"}, {1, "cols"}});
+  order.values = Values::permutation;
+  problem.inputs.push_back(order);
+  const auto places = at::arange(1000, at::kInt);
+  for (const std::string family : {"uniform", "patchwork"}) {
+    INFO(family);
+    const judge::CaseSpec spec{0, DType::float32, {{"rows", 40}, {"cols", 1000}}, family, 4, {}};
+    const auto into = judge::empty({40, 1000}, at::kInt);
+    judge::draw_input(problem, spec, 1, 0, into);
+    CHECK(std::get<0>(into.sort(1)).eq(places).all().item<bool>());
+    const auto moved = into.ne(places);
+    CHECK(moved.any(1).all().item<bool>());
+    const auto share = moved.to(at::kDouble).mean().item<double>();
+    CHECK(share > (family == "uniform" ? 0.05 : 0.6));
+    CHECK(share < (family == "uniform" ? 0.25 : 0.95));
+    // Groups of 128 consist of whole ones of every other size.
+    CHECK_FALSE(moved.slice(1, 0, {}, 128).any().item<bool>());
+    CHECK_FALSE(moved.slice(1, 127, {}, 128).any().item<bool>());
+    CHECK(moved.slice(1, 31, {}, 32).any().item<bool>());
+  }
+}
+
 TEST_CASE("indices stay in range and reach both ends", "[judge]") {
   auto problem = softmax_problem();
   Input index;

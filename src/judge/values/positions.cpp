@@ -155,17 +155,39 @@ void fill_offsets(const CaseSpec& spec, std::size_t cols, std::int64_t extent, s
   }
 }
 
-/// As they stand in some families, backwards in one, and shuffled in all others.
+void shuffle(std::span<std::int64_t> some, std::uint64_t key, std::uint64_t first) {
+  for (std::size_t i = some.size(); i > 1; --i) {
+    std::swap(some[i - 1], some[random::below(key, first + i, i)]);
+  }
+}
+
+/// Shuffles what lies inside groups of numbers, whose ends stay in place: who looks at these takes
+/// all for being as it stands. `one_in`: of so many groups, and the one in the middle.
+void shuffle_inside(std::span<std::int64_t> row, std::uint64_t key, std::uint64_t first,
+                    std::uint64_t one_in) {
+  const auto of_groups = random::key(key, 1);
+  const auto size = std::size_t{4} << random::below(of_groups, first, 6);
+  const auto middle = row.size() / 2 / size * size;
+  for (std::size_t at = 0; at + 3 < row.size(); at += size) {
+    if (at != middle && random::below(of_groups, first + at + 1, one_in) != 0) continue;
+    shuffle(row.subspan(at + 1, std::min(size, row.size() - at) - 2), key, first + at);
+  }
+}
+
+/// As they stand in some families, backwards in one, nearly as they stand in two, and shuffled in
+/// all others.
 void fill_permutations(const CaseSpec& spec, std::size_t cols, std::uint64_t key,
                        std::vector<std::int64_t>& out) {
+  const auto is = [&spec](const char* family) { return spec.family == family; };
   for (std::size_t first = 0; first < out.size(); first += cols) {
-    const auto row = out.begin() + static_cast<std::ptrdiff_t>(first);
-    const auto end = row + static_cast<std::ptrdiff_t>(cols);
-    std::iota(row, end, 0);
-    if (spec.family == "odd_sign") std::reverse(row, end);
-    if (spec.family == "equal" || spec.family == "sorted" || spec.family == "odd_sign") continue;
-    for (std::size_t i = cols; i > 1; --i) {
-      std::swap(out[first + i - 1], out[first + random::below(key, first + i, i)]);
+    const auto row = std::span(out).subspan(first, cols);
+    std::iota(row.begin(), row.end(), 0);
+    if (is("odd_sign")) std::ranges::reverse(row);
+    if (is("equal") || is("sorted") || is("odd_sign")) continue;
+    if (is("patchwork") || is("uniform")) {
+      shuffle_inside(row, key, first, is("uniform") ? 8 : 1);
+    } else {
+      shuffle(row, key, first);
     }
   }
 }

@@ -630,6 +630,33 @@ TEST_CASE("a loss of logits may be made of log(1 + exp(-|x|))", "[judge]") {
   }
 }
 
+TEST_CASE("a loss of logits may have its logarithms times the weights of its terms", "[judge]") {
+  constexpr double large = 4096;
+  for (const auto reduction : {at::Reduction::None, at::Reduction::Mean, at::Reduction::Sum}) {
+    for (const bool of_positives : {false, true}) {
+      INFO("reduction " << reduction << ", of positives " << of_positives);
+      const auto problem = problem_of([&](const Tensors& in) {
+        const auto weights = at::full({1}, large, in[0].options());
+        const auto x = in[0] + 9.0;  // Confident answers.
+        const auto target = at::ones_like(x);
+        const auto loss =
+            of_positives ? at::binary_cross_entropy_with_logits(x, target, {}, weights, reduction)
+                         : at::binary_cross_entropy_with_logits(x, target, weights, {}, reduction);
+        return Tensors{reduction == at::Reduction::None ? loss.mean(-1) : loss};
+      });
+      const auto one =
+          judge::realise(problem, {0, DType::float32, {{"rows", 50}, {"cols", 7}}, "normal", 1});
+      const auto x = one.inputs[0] + 9.0F;
+      const auto each = ((-x).clamp_min(0.0) + (1.0F + (-x.abs()).exp()).log()) * large;
+      const auto made = reduction == at::Reduction::None  ? each.mean(-1)
+                        : reduction == at::Reduction::Sum ? each.sum()
+                                                          : each.mean();
+      CHECK(judge::compare(problem, one, {made}).status == "passed");
+      CHECK(judge::compare(problem, one, {made * 1.5F}).status == "failed");
+    }
+  }
+}
+
 TEST_CASE("logarithms of equal numbers err alike", "[judge]") {
   // As in a divergence of two distributions from their mean, of which nothing is left.
   const auto problem = problem_of([](const Tensors& in) {

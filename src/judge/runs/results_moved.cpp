@@ -55,6 +55,26 @@ std::optional<at::Tensor> size_of_eight_bits(const Inside& inside, std::string_v
   return at::matmul(first.square(), factors.square()).sqrt_().mul_(lost * std::sqrt(parts));
 }
 
+/// Of losses of logarithms that lie near zero where all is well: one for each, times its weights.
+at::Tensor size_of_entropy(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
+  const auto given = [&](const char* which) {
+    const auto* found = judge::argument(which, schema, stack);
+    return found != nullptr && found->isTensor() ? found->toTensor() : at::Tensor();
+  };
+  const auto x = given("self");
+  auto size = at::ones_like(x);
+  if (const auto positive = given("pos_weight"); positive.defined()) {
+    size = size + (positive - 1.0) * given("target");
+  }
+  if (const auto weight = given("weight"); weight.defined()) size = size * weight;
+  const auto* reduction = judge::argument("reduction", schema, stack);
+  const auto how = reduction != nullptr && reduction->isInt() ? reduction->toInt() : 0;
+  if (how == at::Reduction::None) return size;
+  // Terms err each for itself.
+  const auto sum = size.square().sum().sqrt();
+  return how == at::Reduction::Sum ? sum : sum / static_cast<double>(x.numel());
+}
+
 /// Of the result of an operator, how large the numbers are that it is the difference of; empty for
 /// one that is no such difference.
 std::optional<at::Tensor> size_of_terms(const Inside& inside, const Operation& operation) {
@@ -83,12 +103,7 @@ std::optional<at::Tensor> size_of_terms(const Inside& inside, const Operation& o
   }
   if (is_one_of(name,
                 {"binary_cross_entropy", "binary_cross_entropy_with_logits", "soft_margin_loss"})) {
-    const auto* reduction = judge::argument("reduction", schema, stack);
-    const auto how = reduction != nullptr && reduction->isInt() ? reduction->toInt() : 0;
-    if (how == at::Reduction::None) return at::ones_like(x);
-    // Terms err each for itself.
-    const double some = std::sqrt(static_cast<double>(x.numel()));
-    return at::scalar_tensor(how == at::Reduction::Sum ? some : 1.0 / some, x.options());
+    return size_of_entropy(schema, stack);
   }
   return std::nullopt;
 }

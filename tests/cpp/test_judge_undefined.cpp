@@ -4,6 +4,7 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
@@ -81,6 +82,30 @@ TEST_CASE("a product may leave the range on its way", "[judge]") {
   }
   CHECK(left > 0);
   CHECK(refused > cases * 9 / 10);
+}
+
+TEST_CASE("a product may leave the range in parts, of which another one is zero", "[judge]") {
+  const auto problem = problem_of([](const Tensors& in) { return Tensors{in[0].prod(0)}; });
+  int left = 0;
+  int refused = 0;
+  for (const std::int64_t rows : {24, 256}) {
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      const auto one = judge::realise(
+          problem, {0, DType::float32, {{"rows", rows}, {"cols", 15}}, "patchwork", seed});
+      const auto truth = one.oracle[0].to(at::kFloat);
+      for (const std::int64_t part : {8, 32}) {
+        Tensors parts;
+        for (const auto& some : one.inputs[0].split(part)) parts.push_back(some.prod(0));
+        const auto made = at::stack(parts).prod(0);
+        INFO("seed " << seed << ", " << rows << " rows in parts of " << part);
+        CHECK(status_of(problem, one, made) == "passed");
+        left += static_cast<int>((made - truth).isfinite().logical_not().sum().item().toLong());
+      }
+      refused += status_of(problem, one, truth * 1.001) == "failed" ? 1 : 0;
+    }
+  }
+  CHECK(left > 0);
+  CHECK(refused > 20);
 }
 
 TEST_CASE("nobody is asked for what zero divided by zero is where others round", "[judge]") {

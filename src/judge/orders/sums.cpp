@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <utility>
 
 #include "judge/base/random.hpp"
@@ -49,6 +50,32 @@ at::Tensor plainly_joined(const at::Tensor& x, const Extents& dims, int order, i
   };
   x.scalar_type() == at::kFloat ? join(static_cast<float>(none)) : join(static_cast<double>(none));
   return out;
+}
+
+/// Of each row whose product leaves the range in parts, though the whole of it is within, makes it
+/// infinite: over a stretch of the walk, or, where the whole is nothing, over any of its numbers.
+/// Who joins such parts has infinity there, or NaN.
+template <typename T>
+void leave_range(const T* terms, T* products, std::int64_t rows, std::int64_t count, Walk walk) {
+  constexpr T one = 1;
+  for (std::int64_t row = 0; row < rows; ++row, terms += count) {
+    const auto whole = std::fabs(products[row]);
+    if (!std::isfinite(whole)) continue;
+    T stretch = one;
+    T most = one;
+    bool left = false;
+    for (std::int64_t i = 0, at = walk.first; i < count; ++i) {
+      const auto size = std::fabs(terms[at]);
+      stretch = std::max(one, stretch * size);
+      most *= std::max(one, size);
+      left = left || std::isinf(stretch);
+      at += walk.step;
+      if (at >= count) at -= count;
+    }
+    if (left || (whole < std::numeric_limits<T>::min() && std::isinf(most))) {
+      products[row] = std::numeric_limits<T>::infinity();
+    }
+  }
 }
 
 at::Tensor plain_sums(const at::Tensor& x, const Extents& dims, int order) {
@@ -100,7 +127,16 @@ at::Tensor means(const at::Tensor& x, const Extents& dims, int order) {
 }
 
 at::Tensor plain_products(const at::Tensor& x, const Extents& dims, int order) {
-  return plainly_joined(x, dims, order, 1, std::multiplies<>());
+  const auto made = plainly_joined(x, dims, order, 1, std::multiplies<>());
+  const auto rows = rows_of(x, dims);
+  const auto count = count_of(x, dims);
+  const auto leave = [&]<typename T>(T*) {
+    leave_range(rows.terms.const_data_ptr<T>(), made.mutable_data_ptr<T>(), made.numel(), count,
+                walk_of(order, count));
+  };
+  x.scalar_type() == at::kFloat ? leave(static_cast<float*>(nullptr))
+                                : leave(static_cast<double*>(nullptr));
+  return made;
 }
 
 bool in_one_pass(const at::Tensor& x, int order) {

@@ -37,21 +37,6 @@ void join_rows(const T* terms, T* results, std::int64_t rows, std::int64_t count
   }
 }
 
-/// The numbers of `x` joined along `dims`, which stay, with an extent of one.
-template <typename Joined>
-at::Tensor plainly_joined(const at::Tensor& x, const Extents& dims, int order, int none,
-                          Joined joined) {
-  const auto rows = rows_of(x, dims);
-  auto out = at::empty(rows.kept, x.options());
-  const auto count = count_of(x, dims);
-  const auto join = [&]<typename T>(T start) {
-    join_rows(rows.terms.const_data_ptr<T>(), out.mutable_data_ptr<T>(), out.numel(), count,
-              walk_of(order, count), start, joined);
-  };
-  x.scalar_type() == at::kFloat ? join(static_cast<float>(none)) : join(static_cast<double>(none));
-  return out;
-}
-
 /// Of each row whose product leaves the range in parts, though the whole of it is within, makes it
 /// infinite: over a stretch of the walk, or, where the whole is nothing, over any of its numbers.
 /// Who joins such parts has infinity there, or NaN.
@@ -78,8 +63,26 @@ void leave_range(const T* terms, T* products, std::int64_t rows, std::int64_t co
   }
 }
 
+/// What `make` makes of the rows of `x` along `dims`, which stay, with an extent of one. It is
+/// given the numbers, where results go, how many rows there are, and of how many numbers each.
+template <typename Make>
+at::Tensor made_of_rows(const at::Tensor& x, const Extents& dims, Make make) {
+  const auto rows = rows_of(x, dims);
+  auto out = at::empty(rows.kept, x.options());
+  const auto call = [&]<typename T>(T* results) {
+    make(rows.terms.const_data_ptr<T>(), results, out.numel(), count_of(x, dims));
+  };
+  x.scalar_type() == at::kFloat ? call(out.mutable_data_ptr<float>())
+                                : call(out.mutable_data_ptr<double>());
+  return out;
+}
+
 at::Tensor plain_sums(const at::Tensor& x, const Extents& dims, int order) {
-  return plainly_joined(x, dims, order, 0, std::plus<>());
+  return made_of_rows(
+      x, dims,
+      [order]<typename T>(const T* terms, T* results, std::int64_t rows, std::int64_t count) {
+        join_rows(terms, results, rows, count, walk_of(order, count), T{0}, std::plus<>());
+      });
 }
 
 /// A factor from 1/2 to 1 for each row, by which its terms may be multiplied before they are added
@@ -127,16 +130,13 @@ at::Tensor means(const at::Tensor& x, const Extents& dims, int order) {
 }
 
 at::Tensor plain_products(const at::Tensor& x, const Extents& dims, int order) {
-  const auto made = plainly_joined(x, dims, order, 1, std::multiplies<>());
-  const auto rows = rows_of(x, dims);
-  const auto count = count_of(x, dims);
-  const auto leave = [&]<typename T>(T*) {
-    leave_range(rows.terms.const_data_ptr<T>(), made.mutable_data_ptr<T>(), made.numel(), count,
-                walk_of(order, count));
-  };
-  x.scalar_type() == at::kFloat ? leave(static_cast<float*>(nullptr))
-                                : leave(static_cast<double*>(nullptr));
-  return made;
+  return made_of_rows(
+      x, dims,
+      [order]<typename T>(const T* terms, T* results, std::int64_t rows, std::int64_t count) {
+        const auto walk = walk_of(order, count);
+        join_rows(terms, results, rows, count, walk, T{1}, std::multiplies<>());
+        leave_range(terms, results, rows, count, walk);
+      });
 }
 
 bool in_one_pass(const at::Tensor& x, int order) {

@@ -16,7 +16,8 @@ constexpr std::size_t printf_bytes = 64 << 10;
 // Making and releasing pages costs more than mapping them. Other programs want memory too.
 constexpr std::size_t most_spare_bytes = std::size_t{1} << 30;
 
-// An H200's driver fills 66 KiB by a kernel, and 2 KiB not; in between nobody has looked.
+// An H200's driver fills 66 KiB by a kernel, and 2 KiB not; in between nobody has looked. It copies
+// 256 bytes by one already.
 constexpr std::size_t least_filled_by_a_kernel = std::size_t{16} << 10;
 
 constexpr const char* own_kernels[] = {
